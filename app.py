@@ -15,63 +15,62 @@ from component.answer.citation import draw_source
 from component.answer.menu_link import open_asked
 from component.answer.past import draw_past_window
 from component.chat.chat import draw_chat
-from component.chat.composer import draw_attached, draw_composer
+from component.chat.composer import draw_attached, render_chat_composer
 from component.chat.file import draw_file
 from component.documents.documents_page import draw_documents
 from component.memory.known import draw_known
 from component.memory.proposal import draw_proposal
-from component.memory.version import draw_versions
+from component.memory.version import render_memory_versions
 from component.page import window
-from component.page.announce import announce
+from component.page.announce import render_announcer
 from component.page.catalogue import Words
-from component.page.follow import follow, follow_documents, watch
+from component.page.follow import follow_chat_work, follow_documents, watch_answer_end
 from component.page.frame import open_page
 from component.page.header import draw_header
 from component.page.help import draw_help
 from component.page.login import draw_login
-from component.page.news import glance, look_out
+from component.page.news import look_out, read_page_snapshot
 from component.page.palette import draw_palette
 from component.page.point import draw_point
 from component.page.theme import apply_theme
-from component.page.view import View, current, on_documents, told, words
+from component.page.view import View, build_page_view, build_page_words, on_documents, take_page_error
 from component.panel.comparison import draw_comparison
-from component.panel.panel import draw_drawer, draw_panel
+from component.panel.panel import draw_panel, render_panel_drawer
 from component.panel.revision import draw_revision
 from component.panel.summarise import draw_summarise
 from component.panel.work_line import draw_work_window, watch_work
 from component.settings.model_switch import draw_switch
 from component.settings.options import draw_options
 from component.settings.own_setting import refresh_own
-from component.sidebar.bring_in import draw_import
-from component.sidebar.delete import draw_delete
-from component.sidebar.export import draw_export
+from component.sidebar.bring_in import render_session_import
+from component.sidebar.delete import render_session_deletion
+from component.sidebar.export import render_session_export
 from component.sidebar.sidebar import draw_sidebar
 from component.sidebar.trash import draw_trash
 from component.usage.usage_window import draw_usage
-from component.widget.failure import draw_error, retry_button, toast
-from component.widget.markdown import plain
+from component.widget.failure import draw_error, retry_button, show_error_toast
+from component.widget.markdown import escape_markdown
+from component.widget.wait import send_fragments_whole
 from component.work import resource, user
-from component.world.book_window import draw_export as draw_book_export
-from component.world.book_window import draw_import as draw_book_import
-from component.world.follow import follow_world, watch_world
-from component.world.view import WORLD_DRAWER, on_worlds
-from component.world.window import draw_change, draw_create
-from component.world.window import draw_delete as draw_delete_world
-from component.world.world_page import draw_drawer as draw_world_drawer
-from component.world.world_page import draw_worlds
-from door import reach
-from door.phrase import chosen
-from door.policy import middleware
+from component.world.list.book_window import render_book_export as draw_book_export
+from component.world.list.book_window import render_book_import as draw_book_import
+from component.world.list.window import draw_change, draw_create
+from component.world.list.window import render_world_deletion as draw_delete_world
+from component.world.list.world_page import draw_worlds
+from component.world.view import on_worlds, read_story
 from errors import BadSetting, GieokError, StoreEmptied
+from server.network import reach
+from server.network.policy import build_page_middleware
+from server.phrase import resolve_language
 
 WINDOWS: dict[str, Callable[[View, Any], None]] = {
     "comparison": draw_comparison,
-    "delete": draw_delete,
-    "drawer": draw_drawer,
-    "export": draw_export,
+    "delete": render_session_deletion,
+    "drawer": render_panel_drawer,
+    "export": render_session_export,
     "file": draw_file,
     "help": draw_help,
-    "import": draw_import,
+    "import": render_session_import,
     "known": draw_known,
     "model": draw_switch,
     "options": draw_options,
@@ -82,41 +81,40 @@ WINDOWS: dict[str, Callable[[View, Any], None]] = {
     "summarise": draw_summarise,
     "trash": draw_trash,
     "usage": draw_usage,
-    "versions": draw_versions,
+    "versions": render_memory_versions,
     "work": draw_work_window,
     "world-change": draw_change,
     "world-delete": draw_delete_world,
-    WORLD_DRAWER: draw_world_drawer,
     "world-export": draw_book_export,
     "world-import": draw_book_import,
     "world-new": draw_create,
 }
 
 
-def main() -> None:
+def run_page() -> None:
     """Draws the page; Streamlit calls this with every run of the script."""
     try:
-        catalogue = words()
+        catalogue = build_page_words()
     except GieokError as error:  # a setting cannot be read, so the language is unknown
-        st.error(plain(str(error)))
+        st.error(escape_markdown(str(error)))
         return
     open_page(catalogue)
     try:
-        if user.current() is None:
+        if user.find_page_user() is None:
             draw_login(catalogue)
         else:
             refresh_own()
-            draw(current(words()))  # the user may have a language of their own
+            render_page(build_page_view(build_page_words()))  # the user may have a language of their own
     except GieokError as error:  # the store does not open, or failed just now
         draw_error(catalogue, error)
-        retry_button(catalogue("chat.retry"), "open-again", resource.reopen)
+        retry_button(catalogue("chat.retry"), "open-again", resource.close_shared_agents)
         if isinstance(error, StoreEmptied):
             retry_button(catalogue("store.begin_anew"), "begin-anew", resource.begin_anew, promising=False)
 
 
-def draw(view: View) -> None:
+def render_page(view: View) -> None:
     """Draws the whole page, then follows the running work, then looks out for changes by others."""
-    drawn = glance(view)
+    drawn = read_page_snapshot(view)
     open_asked()
     model = draw_sidebar(view)
     draw_header(view)
@@ -126,36 +124,37 @@ def draw(view: View) -> None:
     if on_worlds():
         draw_stories(view, model, drawn)
         return
+    story = read_story(view)
     left, right = st.columns([7, 3], gap="medium", wrap=False)
     with left:
-        turns, live, places = draw_chat(view)
+        turns, live, places = draw_chat(view, story)
         adding = draw_attached(view)
-        draw_composer(view)
+        render_chat_composer(view, story)
     with right.container(height=160, key="panel", border=False):
-        panel = draw_panel(view, turns)
+        panel = draw_panel(view, turns, story)
     st.empty()  # keeps the place of the documents
     st.empty()  # and of the worlds
-    announce(view.words, view.session_id, view.job)
+    render_announcer(view.words, view.session_id, view.job, "panel.title" if story is None else "world.panel")
     draw_palette(view)
     apply_theme()
     draw_point()
     if draw_window(view):
-        watch(view, live)
+        watch_answer_end(view, live)
     else:
-        follow(view, live, panel, [model, *places], turns, adding)
+        follow_chat_work(view, live, panel, [model, *places], turns, adding, story)
         watch_work(view, panel.work)
         look_out(view, drawn)
 
 
 def draw_library(view: View, model: DeltaGenerator, drawn: tuple[Any, ...]) -> None:
     """Draws the page of the documents."""
-    error = told()
+    error = take_page_error()
     if error:
-        toast(view.words, error)
+        show_error_toast(view.words, error)
     st.empty()  # keeps the place of the conversation
     adding = draw_documents(view)
     st.empty()  # and of the worlds
-    announce(view.words, view.session_id, view.job)
+    render_announcer(view.words, view.session_id, view.job)
     draw_palette(view)
     if not draw_window(view):
         follow_documents(view, adding, [model])
@@ -163,46 +162,47 @@ def draw_library(view: View, model: DeltaGenerator, drawn: tuple[Any, ...]) -> N
 
 
 def draw_stories(view: View, model: DeltaGenerator, drawn: tuple[Any, ...]) -> None:
-    """Draws the page of story worlds, then follows the turn that is being played."""
+    """Draws the list of story worlds."""
     st.empty()  # keeps the place of the conversation
     st.empty()  # and of the documents
-    worlds = draw_worlds(view)
-    announce(view.words, view.session_id, view.job, "world.panel")
+    draw_worlds(view)
+    render_announcer(view.words, view.session_id, view.job)
     draw_palette(view)
-    if draw_window(view):
-        watch_world(view, worlds)
-    else:
-        follow_world(view, worlds, [model])
+    if not draw_window(view):
+        follow_documents(view, None, [model])
         look_out(view, drawn)
 
 
 def draw_window(view: View) -> bool:
     """Draws the open window over the page. Returns whether one is open: nothing is followed then
     (``component.page.window``)."""
-    now = window.opened()
+    now = window.find_open_window()
     if now is not None:
         name, about = now
         WINDOWS[name](view, about)
-    return window.opened() is not None
+    return window.find_open_window() is not None
 
 
 def check_start() -> None:
     """Ends the process with a sentence when the server would be open to others without a login."""
     try:
-        language = settings.current().language
+        language = settings.load_current_settings().language
     except BadSetting:  # the page shows what is wrong; nobody but this machine reaches it
         return
     try:
         user.check_login()
-        reach.check(config.get_option("server.address"), settings.current(), login=user.has_own_login())
+        reach.check_page_reach(
+            config.get_option("server.address"), settings.load_current_settings(), login=user.has_own_login()
+        )
         user.trust_proxy()
     except GieokError as error:
-        sentences = Words(chosen("auto", language)).error(error.code, error.text(), error.values)
+        sentences = Words(resolve_language("auto", language)).error(error.code, error.text(), error.values)
         sys.exit(" ".join(sentences).strip())
 
 
 if __name__ == "__main__":
-    main()
+    run_page()
 else:  # imported by ``streamlit run``, which finds the server's application by this assignment
     check_start()
-    app = st.App(__file__, middleware=middleware(user.has_own_login()))
+    send_fragments_whole()
+    app = st.App(__file__, middleware=build_page_middleware(user.has_own_login()))

@@ -18,13 +18,13 @@ from rich.table import Table
 
 import settings
 from component.page.catalogue import Words
-from door.phrase import Language, chosen, phrase
 from errors import BadSetting, BadTextFile, CallerError, GieokError
+from server.phrase import Language, render_phrase, resolve_language
 from text.user_name import ME
 
 if TYPE_CHECKING:
-    from door.doctor import Finding
-    from store.api_key import ApiKeys
+    from door.terminal.doctor import CheckFinding
+    from store.user.api_key import ApiKeys
 
 Asked = Annotated[Literal["auto", "ko", "en"], typer.Option("--lang", help="Language; auto: the system's.")]
 START_SECONDS = 1.0
@@ -59,20 +59,21 @@ def run(
     lang: Asked = "auto",
 ) -> None:
     """Start the web page and print its address."""
-    from door import reach
+    from server.network import reach
+    from text.ip_address import is_loopback_address
 
     os.chdir(Path(__file__).parent)
-    set_up = _settings(lang)
-    language = chosen(lang, set_up.language)
+    set_up = _load_settings_or_exit(lang)
+    language = resolve_language(lang, set_up.language)
     requested = port or set_up.port
-    with _told(language):
-        if not reach.is_loopback(host):
-            reach.check(host, set_up, login=_has_login())
+    with _exit_on_error(language):
+        if not is_loopback_address(host):
+            reach.check_page_reach(host, set_up, login=_has_login())
         free = reach.free_port(requested, host)
     if free != requested:
-        print(phrase(language, "run.other_port", wanted=requested, port=free))
+        print(render_phrase(language, "run.other_port", wanted=requested, port=free))
     name = reach.page_name(host, set_up)
-    print(phrase(language, "run.address", url=f"http://{name}:{free}"), flush=True)
+    print(render_phrase(language, "run.address", url=f"http://{name}:{free}"), flush=True)
     options = [f"--server.address={host}", f"--server.port={free}", "--server.headless=true"]
     shown = [f"--browser.serverAddress={name}"]  # else Streamlit asks a site for this machine's outer address
     command = [sys.executable, "-m", "streamlit", "run", "app.py", *options, *shown]
@@ -93,21 +94,21 @@ def serve(
     lang: Asked = "auto",
 ) -> None:
     """Serve other programs, so that they get this memory: an OpenAI-compatible endpoint and MCP."""
-    set_up, language = _chosen(lang)
+    set_up, language = _load_settings_and_language(lang)
     if what == "mcp":
         from door.mcp import stdio
 
-        with _told(language):
-            stdio.serve(set_up)
+        with _exit_on_error(language):
+            stdio.serve_stdio(set_up)
         return
-    from door.openai import serving
+    from server.network import serving
 
     def say(url: str) -> None:
-        print(phrase(language, "serve.address", url=url), flush=True)
+        print(render_phrase(language, "serve.address", url=url), flush=True)
 
     os.chdir(Path(__file__).parent)
-    with _told(language):
-        serving.serve(set_up, host, port or set_up.api_port, workers, say)
+    with _exit_on_error(language):
+        serving.serve_endpoint(set_up, host, port or set_up.api_port, workers, say)
 
 
 @key.command("add")
@@ -119,35 +120,39 @@ def key_add(
     lang: Asked = "auto",
 ) -> None:
     """Create a key of the endpoint and show it, once."""
-    set_up, language = _chosen(lang)
-    with _told(language), _keys(set_up) as keys:
-        print(phrase(language, "key.added", secret=keys.add(name, user, documents, memory)))
+    set_up, language = _load_settings_and_language(lang)
+    with _exit_on_error(language), _open_api_keys(set_up) as keys:
+        print(render_phrase(language, "key.added", secret=keys.add(name, user, documents, memory)))
 
 
 @key.command("list")
 def key_list(lang: Asked = "auto") -> None:
     """List the keys of the endpoint."""
-    set_up, language = _chosen(lang)
-    with _told(language), _keys(set_up) as keys:
+    set_up, language = _load_settings_and_language(lang)
+    with _exit_on_error(language), _open_api_keys(set_up) as keys:
         rows = keys.all()
         for row in rows:
-            state = phrase(language, "key.revoked_state") if row.revoked else phrase(language, "key.active")
-            barred = [phrase(language, f"key.no_{what}") for what in ("documents", "memory") if not getattr(row, what)]
+            state = (
+                render_phrase(language, "key.revoked_state") if row.revoked else render_phrase(language, "key.active")
+            )
+            barred = [
+                render_phrase(language, f"key.no_{what}") for what in ("documents", "memory") if not getattr(row, what)
+            ]
             print("  ".join([row.id, row.name, row.user, state, *barred]))
         if not rows:
-            print(phrase(language, "key.none"))
+            print(render_phrase(language, "key.none"))
 
 
 @key.command("revoke")
 def key_revoke(key_id: Annotated[str, typer.Argument(help="The id of the key.")], lang: Asked = "auto") -> None:
     """Take a key back; it ends at once."""
-    set_up, language = _chosen(lang)
-    with _told(language), _keys(set_up) as keys:
+    set_up, language = _load_settings_and_language(lang)
+    with _exit_on_error(language), _open_api_keys(set_up) as keys:
         done = keys.revoke(key_id)
     if not done:
-        print(phrase(language, "key.unknown", id=key_id), file=sys.stderr)
+        print(render_phrase(language, "key.unknown", id=key_id), file=sys.stderr)
         raise typer.Exit(1)
-    print(phrase(language, "key.revoked", id=key_id))
+    print(render_phrase(language, "key.revoked", id=key_id))
 
 
 @application.command()
@@ -163,22 +168,22 @@ def chat(
     """Talk to the agent here; with input from a pipe, answer it and end."""
     with contextlib.suppress(ImportError):
         import readline  # noqa: F401  (arrow keys and history in input)
-    from door.terminal import Terminal
+    from door.terminal.terminal import Terminal
     from graph.answer import documents
     from graph.turn.agent import open_agent
-    from store.options import Options
+    from store.session.options import AnswerOptions
 
-    set_up = _settings(lang)
-    language = chosen(lang, set_up.language)
+    set_up = _load_settings_or_exit(lang)
+    language = resolve_language(lang, set_up.language)
     if private and session:
-        print(phrase(language, "chat.private_goes_on"), file=sys.stderr)
+        print(render_phrase(language, "chat.private_goes_on"), file=sys.stderr)
         raise typer.Exit(2)
     try:
-        options = Options(_text(system) if system else "", temperature).checked()
+        options = AnswerOptions(_read_utf8_file(system) if system else "", temperature).validate_options()
         agent = open_agent(set_up)
         if agent.memory is not None:
             agent.memory.wait(START_SECONDS)
-        documents.begin(agent)
+        documents.start_product_docs_indexing(agent)
         out, err = Console(soft_wrap=True), Console(stderr=True)
         terminal = Terminal(agent, out, err, language, Words(language).error, options=options)
         if private:
@@ -187,7 +192,7 @@ def chat(
         terminal.leave_private()
         agent.close()
     except GieokError as error:
-        raise _ended(error, language) from error
+        raise _report_exit_error(error, language) from error
     raise typer.Exit(code)
 
 
@@ -209,16 +214,16 @@ def index(
     lang: Asked = "auto",
 ) -> None:
     """Add documents; unchanged files are skipped, and what was interrupted goes on."""
-    from door.library import Indexing
+    from door.terminal.library import Indexing
     from retrieval import Library
     from retrieval.read.address import is_web
     from retrieval.read.site import Page
     from store import Store
 
-    set_up = _settings(lang)
-    language = chosen(lang, set_up.language)
+    set_up = _load_settings_or_exit(lang)
+    language = resolve_language(lang, set_up.language)
     if not (paths or rebuild):
-        print(phrase(language, "index.nothing"), file=sys.stderr)
+        print(render_phrase(language, "index.nothing"), file=sys.stderr)
         raise typer.Exit(2)
     try:
         store = Store(set_up.database)
@@ -232,12 +237,12 @@ def index(
         library.close()
         store.close()
     except GieokError as error:
-        raise _ended(error, language) from error
+        raise _report_exit_error(error, language) from error
     raise typer.Exit(code)
 
 
 @application.command("eval")
-def evaluate(
+def run_eval_command(
     scenario: Annotated[
         list[str] | None, typer.Option(help="A scenario: its name, its kind or its file; may be repeated. Else: all.")
     ] = None,
@@ -278,12 +283,12 @@ def evaluate(
     lang: Asked = "auto",
 ) -> None:
     """Say how good the memory is: play recorded conversations, look for planted values, let a model judge."""
-    from door.evaluation import Evaluating, Wanted
-    from door.evaluation_public import EvaluatingPublic, PublicWanted
+    from door.terminal.evaluation import Evaluating, EvaluationOptions
+    from door.terminal.evaluation_public import EvaluatingPublic, PublicWanted
 
-    set_up, language = _chosen(lang)
+    set_up, language = _load_settings_and_language(lang)
     out, err = Console(width=None if sys.stdout.isatty() else PIPE_WIDTH), Console(stderr=True)
-    wanted = Wanted(
+    wanted = EvaluationOptions(
         scenarios=scenario or (),
         model=model,
         rates=rates,
@@ -314,10 +319,10 @@ def evaluate(
         else:
             code = Evaluating(set_up, out, err, language).run(wanted)
     except CallerError as error:
-        _ended(error, language)
+        _report_exit_error(error, language)
         raise typer.Exit(2) from error
     except GieokError as error:
-        raise _ended(error, language) from error
+        raise _report_exit_error(error, language) from error
     raise typer.Exit(code)
 
 
@@ -327,22 +332,22 @@ def doctor(
     lang: Asked = "auto",
 ) -> None:
     """Say what was found on this machine and what to do about what was not."""
-    from door import doctor as doctor_door
+    from door.terminal import doctor as doctor_door
 
     try:
-        set_up = settings.current()
-        language = chosen(lang, set_up.language)
-        findings = doctor_door.examine(set_up, language, Words(language).error, _has_login)
+        set_up = settings.load_current_settings()
+        language = resolve_language(lang, set_up.language)
+        findings = doctor_door.run_all_checks(set_up, language, Words(language).error, _has_login)
     except BadSetting as error:
-        language = chosen(lang, "auto")
-        findings = [doctor_door.failure("settings", error, Words(language).error)]
+        language = resolve_language(lang, "auto")
+        findings = [doctor_door.build_failure_finding("settings", error, Words(language).error)]
     fine = doctor_door.can_chat(findings)
     if as_json:
         plain = {"can_chat": fine, "findings": [finding.plain() for finding in findings]}
         print(json.dumps(plain, ensure_ascii=False, indent=2))
     else:
-        _show(findings, language)
-        print(phrase(language, "verdict.ok" if fine else "verdict.problem"))
+        _print_findings(findings, language)
+        print(render_phrase(language, "verdict.ok" if fine else "verdict.problem"))
     raise typer.Exit(0 if fine else 1)
 
 
@@ -351,69 +356,73 @@ def backup(
     file: Annotated[Path, typer.Argument(help="The file to write, such as gieok.zip.")], lang: Asked = "auto"
 ) -> None:
     """Write everything to one file, also while the page and the endpoint run."""
-    from door.backup import back_up
-    from model.embedded.download import amount
+    from door.terminal.backup import back_up
+    from model.embedded.download import format_download_size
 
-    set_up, language = _chosen(lang)
-    with _told(language):
-        print(phrase(language, "backup.written", file=file, size=amount(back_up(set_up, file))))
+    set_up, language = _load_settings_and_language(lang)
+    with _exit_on_error(language):
+        print(render_phrase(language, "backup.written", file=file, size=format_download_size(back_up(set_up, file))))
 
 
 @application.command()
 def restore(file: Annotated[Path, typer.Argument(help="A file of backup.")], lang: Asked = "auto") -> None:
     """Put a backup into an empty data folder."""
-    from door import backup as backup_door
+    from door.terminal import backup as backup_door
 
-    set_up, language = _chosen(lang)
-    with _told(language):
-        print(phrase(language, "backup.restored", count=backup_door.restore(set_up, file), place=set_up.data_dir))
+    set_up, language = _load_settings_and_language(lang)
+    with _exit_on_error(language):
+        print(
+            render_phrase(
+                language, "backup.restored", count=backup_door.restore_backup(set_up, file), place=set_up.data_dir
+            )
+        )
 
 
 @memory.command("cleanup")
 def memory_cleanup(lang: Asked = "auto") -> None:
     """Erase the memories of conversations that are gone, and leftovers."""
-    from door import memory as memory_door
+    from door.terminal import memory as memory_door
 
-    set_up, language = _chosen(lang)
-    with _told(language):
-        counts = memory_door.cleanup(set_up)
-        print(phrase(language, "memories.cleanup", **counts))
+    set_up, language = _load_settings_and_language(lang)
+    with _exit_on_error(language):
+        counts = memory_door.clean_up_memory(set_up)
+        print(render_phrase(language, "memories.cleanup", **counts))
 
 
 @memory.command("export")
 def memory_export(file: Annotated[Path, typer.Argument(help="The JSON file to write.")], lang: Asked = "auto") -> None:
     """Write all memory to a file."""
-    from door import memory as memory_door
+    from door.terminal import memory as memory_door
 
-    set_up, language = _chosen(lang)
-    with _told(language):
-        print(phrase(language, "memories.export", count=memory_door.export(set_up, file), file=file))
+    set_up, language = _load_settings_and_language(lang)
+    with _exit_on_error(language):
+        print(render_phrase(language, "memories.export", count=memory_door.export_memory_file(set_up, file), file=file))
 
 
 @memory.command("import")
 def memory_import(file: Annotated[Path, typer.Argument(help="A file of export.")], lang: Asked = "auto") -> None:
     """Take in an exported file; memories that exist are kept."""
-    from door import memory as memory_door
+    from door.terminal import memory as memory_door
 
-    set_up, language = _chosen(lang)
-    with _told(language):
-        print(phrase(language, "memories.import", count=memory_door.import_(set_up, file)))
+    set_up, language = _load_settings_and_language(lang)
+    with _exit_on_error(language):
+        print(render_phrase(language, "memories.import", count=memory_door.import_memory_file(set_up, file)))
 
 
 @memory.command("erase")
 def memory_erase(yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False, lang: Asked = "auto") -> None:
     """Erase all memory, everywhere; the conversations stay."""
-    from door import memory as memory_door
+    from door.terminal import memory as memory_door
 
-    set_up, language = _chosen(lang)
-    if not yes and not typer.confirm(phrase(language, "memories.sure")):
+    set_up, language = _load_settings_and_language(lang)
+    if not yes and not typer.confirm(render_phrase(language, "memories.sure")):
         raise typer.Exit(1)
-    with _told(language):
-        print(phrase(language, "memories.erase", count=memory_door.erase(set_up)))
+    with _exit_on_error(language):
+        print(render_phrase(language, "memories.erase", count=memory_door.erase_user_memory(set_up)))
 
 
 @contextlib.contextmanager
-def _keys(set_up: settings.Settings) -> Iterator[ApiKeys]:
+def _open_api_keys(set_up: settings.Settings) -> Iterator[ApiKeys]:
     """Opens the keys of the endpoint."""
     from store import Store
 
@@ -432,21 +441,21 @@ def _has_login() -> bool:
     return user.has_own_login()
 
 
-def _chosen(lang: str) -> tuple[settings.Settings, Language]:
-    set_up = _settings(lang)
-    return set_up, chosen(lang, set_up.language)
+def _load_settings_and_language(lang: str) -> tuple[settings.Settings, Language]:
+    set_up = _load_settings_or_exit(lang)
+    return set_up, resolve_language(lang, set_up.language)
 
 
 @contextlib.contextmanager
-def _told(language: Language) -> Iterator[None]:
+def _exit_on_error(language: Language) -> Iterator[None]:
     """Ends the command with a sentence when Gieok raises an error of its own."""
     try:
         yield
     except GieokError as error:
-        raise _ended(error, language) from error
+        raise _report_exit_error(error, language) from error
 
 
-def _text(path: Path) -> str:
+def _read_utf8_file(path: Path) -> str:
     """Returns the content of a text file. Raises ``BadTextFile``."""
     try:
         return path.read_text("utf-8-sig")
@@ -456,22 +465,22 @@ def _text(path: Path) -> str:
         raise BadTextFile(path=path, reason=error.strerror or type(error).__name__) from error
 
 
-def _show(findings: list[Finding], language: Language) -> None:
+def _print_findings(findings: list[CheckFinding], language: Language) -> None:
     table = Table(show_header=False, box=None, padding=(0, 1))
     for finding in findings:
         text = escape(finding.found) + (f"\n[dim]→ {escape(finding.do)}[/]" if finding.do else "")
-        table.add_row(MARKS[finding.mark], phrase(language, finding.name), text)
+        table.add_row(MARKS[finding.mark], render_phrase(language, finding.name), text)
     Console().print(table)
 
 
-def _settings(lang: str) -> settings.Settings:
+def _load_settings_or_exit(lang: str) -> settings.Settings:
     try:
-        return settings.current()
+        return settings.load_current_settings()
     except BadSetting as error:
-        raise _ended(error, chosen(lang, "auto")) from error
+        raise _report_exit_error(error, resolve_language(lang, "auto")) from error
 
 
-def _ended(error: GieokError, language: Language) -> typer.Exit:
+def _report_exit_error(error: GieokError, language: Language) -> typer.Exit:
     """Prints what failed and what to do; returns the exit of the command, with code 1."""
     message, hint = Words(language).error(error.code, error.text(), error.values)
     print(f"{message} {hint}".strip(), file=sys.stderr)

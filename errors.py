@@ -35,7 +35,7 @@ class GieokError(Exception):
     retryable: ClassVar[bool] = False
 
     def __init__(self, **values: Any) -> None:
-        self.values: dict[str, Any] = bare(values)
+        self.values: dict[str, Any] = redact_json_data(values)
         super().__init__(self.text())
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -49,21 +49,22 @@ class GieokError(Exception):
         return f"{sentence} {advice}".strip()
 
 
-def bare(value: Any) -> Any:
+def redact_json_data(value: Any) -> Any:
     """Returns a value as plain JSON data, without the secrets of addresses."""
     if isinstance(value, Mapping):
-        return {str(name): bare(item) for name, item in value.items()}
+        return {str(name): redact_json_data(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [bare(item) for item in value]
-    return value if value is None or isinstance(value, int | float) else redacted(str(value))
+        return [redact_json_data(item) for item in value]
+    return value if value is None or isinstance(value, int | float) else redact_addresses(str(value))
 
 
-def redacted(text: str) -> str:
-    """Returns the text with every address as ``shown`` gives it, for a page, a row, a log or an export."""
-    return _ADDRESS.sub(lambda match: shown(match[0]), text)
+def redact_addresses(text: str) -> str:
+    """Returns the text with every address as ``hide_address_secrets`` gives it, for a page, a row, a log or an
+    export."""
+    return _ADDRESS.sub(lambda match: hide_address_secrets(match[0]), text)
 
 
-def shown(address: str) -> str:
+def hide_address_secrets(address: str) -> str:
     """Returns an address without its secrets: user, password, query and fragment, where servers take keys.
 
     Only the scheme is left where the secrets cannot be told from the host, as with a «?» in a password.
@@ -75,21 +76,21 @@ def shown(address: str) -> str:
     return scheme + (where if where.startswith("/") else where.rpartition("@")[2].partition("#")[0])
 
 
-def why(problem: Mapping[str, Any]) -> dict[str, Any]:
+def explain_validation_problem(problem: Mapping[str, Any]) -> dict[str, Any]:
     """Returns pydantic's complaint as values of an error: ``reason`` in pydantic's words, ``reason_code`` and limits
     for translation. The input is not among them."""
     limits = {name: value for name, value in (problem.get("ctx") or {}).items() if name != "error"}
     return {**limits, "reason": str(problem["msg"]).removeprefix("Value error, "), "reason_code": problem["type"]}
 
 
-def known(error: Exception, log: logging.Logger, task: str) -> GieokError:
+def ensure_gieok_error(error: Exception, log: logging.Logger, task: str) -> GieokError:
     """Returns an error of Gieok's as it is. Logs any other one with its trace and returns ``Unexpected`` in its place.
 
     ``task``: what failed, for the log, without any content of a message.
     """
     if isinstance(error, GieokError):
         return error
-    log.error("%s failed unexpectedly: %s", task, trace(error))
+    log.error("%s failed unexpectedly: %s", task, format_error_trace(error))
     return Unexpected(kind=type(error).__name__)
 
 
@@ -109,7 +110,7 @@ class BadSetting(OperatorError):
 
 
 class NeedsLogin(OperatorError):
-    """The page is to be reached from elsewhere, and nobody would know who reaches it (``door.reach``)."""
+    """The page is to be reached from elsewhere, and nobody would know who reaches it (``server.network.reach``)."""
 
     code = "needs_login"
     message = "Without a login the page does not open at {address}: whoever reaches it would see every conversation."
@@ -120,7 +121,7 @@ class NeedsLogin(OperatorError):
 
 
 class NeedsKey(OperatorError):
-    """The endpoint is to be reached from elsewhere, and nobody would need a key (``door.openai.serving``)."""
+    """The endpoint is to be reached from elsewhere, and nobody would need a key (``server.network.serving``)."""
 
     code = "needs_key"
     message = "Without a key the endpoint does not open at {address}: whoever reaches it would see every conversation."
@@ -600,7 +601,7 @@ class DocumentMislabelled(DocumentError):
 class DocumentKindUnknown(DocumentError):
     code = "document_kind_unknown"
     message = "{name!r} is not a supported file type; supported are {known}."
-    hint = "Save it as one of these types."
+    hint = "Save it as one of these types. A picture: as PNG or JPEG, for a model that sees images."
 
 
 # --- the caller must act ------------------------------------------------------------------------
@@ -637,7 +638,8 @@ class OutOfRange(CallerError):
 
 
 class UnknownChoice(CallerError):
-    """A name that is not among those to choose from. ``what``: as of ``Empty``; ``known``: the names that there are."""
+    """A name that is not among those to choose from. ``what``: as of ``Empty``; ``ensure_gieok_error``: the names that
+    there are."""
 
     code = "unknown_choice"
     message = "There is no {what} {value!r}; there are {known}."
@@ -666,6 +668,12 @@ class BadImage(CallerError):
     code = "bad_image"
     message = "Image {number} cannot be passed on: its address is neither a data: URL nor an https address."
     hint = "Send the image itself as a data: URL. Nothing was sent."
+
+
+class ImageUnreadable(CallerError):
+    code = "image_unreadable"
+    message = "The image {name!r} cannot be read."
+    hint = "Save it anew as PNG or JPEG, at most 40 MB and 50 million pixels. Nothing was sent."
 
 
 class ImagesUnsupported(CallerError):
@@ -817,7 +825,7 @@ class SessionDeleted(CallerError):
 
 
 class PrivateEnded(CallerError):
-    """A private chat ends with the connection of its page (``component.work.resource.unkept``)."""
+    """A private chat ends with the connection of its page (``component.work.resource.open_private_chat``)."""
 
     code = "private_ended"
     message = "The private chat has ended, and nothing of it was kept."
@@ -903,7 +911,7 @@ class NotSqlite(CallerError):
 class BadConversation(CallerError):
     code = "bad_conversation"
     message = "The file cannot be imported: {reason} (at {place})."
-    hint = "Choose a file that Gieok exported, or ChatGPT's export (.zip or conversations.json). Nothing was imported."
+    hint = "Choose an export of Gieok, ChatGPT, Claude, Open WebUI, LibreChat or SillyTavern. Nothing was imported."
 
 
 class BadBook(CallerError):
@@ -991,6 +999,6 @@ class Unexpected(GieokError):
     retryable = True
 
 
-def trace(error: BaseException) -> str:
+def format_error_trace(error: BaseException) -> str:
     """Returns kind and place of an exception for the log, without its message, which may hold what somebody said."""
     return f"{type(error).__name__}\n{''.join(traceback.format_tb(error.__traceback__))}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-import threading
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 
@@ -23,24 +23,34 @@ def make_folder(path: Path) -> None:
 
 
 def make_file(path: Path) -> None:
-    """Creates an empty file if none exists, so that any later writer finds a private file. Applies ``shut`` to the
-    file.
+    """Creates an empty file if none exists, so that any later writer finds a private file. Applies
+    ``restrict_to_owner`` to the file.
     """
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-    shut(path)
+    restrict_to_owner(path)
 
 
-def write(path: Path, text: str) -> None:
+def write_private_file(path: Path, text: str) -> None:
     """Writes the file with this text completely or not at all, even when the power fails; creates missing folders.
 
     Raises ``OSError``.
     """
+    data = text.encode()
     make_folder(path.parent)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}.new")
+    replace_private_file(path, data)
+
+
+def replace_private_file(path: Path, data: bytes) -> None:
+    """Writes the file completely or not at all, even when the power fails: a new one takes its name once it is whole.
+
+    Raises ``OSError``.
+    """
+    number, name = tempfile.mkstemp(dir=path.parent, prefix=".gieok-", suffix=".new")
+    temporary = Path(name)
     try:
-        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "w") as file:
-            file.write(text)
+        with os.fdopen(number, "wb") as file:
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
@@ -48,7 +58,7 @@ def write(path: Path, text: str) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def shut(*paths: Path) -> None:
+def restrict_to_owner(*paths: Path) -> None:
     """Removes the access of group and others from those paths that exist. Skips paths with the sticky bit, such as the
     shared folder /tmp.
     """
@@ -59,8 +69,8 @@ def shut(*paths: Path) -> None:
                 path.chmod(stat.S_IMODE(mode) & ~_OTHERS)
 
 
-def shut_all(folder: Path) -> None:
+def restrict_folder_to_owner(folder: Path) -> None:
     """Shuts the folder and everything in it, if the folder exists; does not follow symbolic links."""
-    shut(folder)
+    restrict_to_owner(folder)
     for parent, folders, files in os.walk(folder):
-        shut(*(path for name in (*folders, *files) if not (path := Path(parent, name)).is_symlink()))
+        restrict_to_owner(*(path for name in (*folders, *files) if not (path := Path(parent, name)).is_symlink()))

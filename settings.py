@@ -19,7 +19,7 @@ from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_vali
 from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from errors import BadSetting, shown, why
+from errors import BadSetting, explain_validation_problem, hide_address_secrets
 
 os.environ.setdefault("LANGGRAPH_STRICT_MSGPACK", "true")  # read by LangGraph when it is imported (design 3.1)
 _CALM = {"OMP_WAIT_POLICY": "PASSIVE", "OMP_NUM_THREADS": "1"}
@@ -46,7 +46,7 @@ _ADDRESSES = ("openai_base_url", "local_servers", "database_url", "redis_url", "
 """Settings that may hold a password."""
 
 
-def _standard(name: str) -> AliasChoices:
+def _build_standard_alias(name: str) -> AliasChoices:
     return AliasChoices(name, name.lower())
 
 
@@ -67,22 +67,22 @@ class Settings(BaseSettings):
 
     openai_api_key: SecretStr | None = Field(
         None,
-        validation_alias=_standard("OPENAI_API_KEY"),
+        validation_alias=_build_standard_alias("OPENAI_API_KEY"),
         description="Key of a hosted model. Set: the hosted model is used.",
     )
     openai_base_url: str | None = Field(
         None,
-        validation_alias=_standard("OPENAI_BASE_URL"),
+        validation_alias=_build_standard_alias("OPENAI_BASE_URL"),
         description="Address of an OpenAI-compatible server, up to and including /v1. Empty: OpenAI's own.",
     )
     chat_model: str | None = Field(
         None,
-        validation_alias=_standard("CHAT_MODEL"),
+        validation_alias=_build_standard_alias("CHAT_MODEL"),
         description="Name of the model that answers. Empty: the server's first model, or gpt-5-mini at OpenAI.",
     )
     utility_model: str | None = Field(
         None,
-        validation_alias=_standard("UTILITY_MODEL"),
+        validation_alias=_build_standard_alias("UTILITY_MODEL"),
         description="Name of the model for summaries and other side work. Empty: gpt-5-nano at OpenAI, else the same as"
         " CHAT_MODEL.",
     )
@@ -92,12 +92,12 @@ class Settings(BaseSettings):
     )
     database_url: str | None = Field(
         None,
-        validation_alias=_standard("DATABASE_URL"),
+        validation_alias=_build_standard_alias("DATABASE_URL"),
         description="SQLAlchemy address of the database. Empty: SQLite in the data folder.",
     )
     redis_url: str | None = Field(
         None,
-        validation_alias=_standard("REDIS_URL"),
+        validation_alias=_build_standard_alias("REDIS_URL"),
         description="Address of Redis or Valkey: redis, rediss, redis+sentinel, redis+cluster. Empty: an embedded one.",
     )
     provider: Literal["auto", "hosted", "local", "embedded"] = Field(
@@ -190,7 +190,7 @@ class Settings(BaseSettings):
     )
     embedding_model: str | None = Field(
         None,
-        validation_alias=_standard("EMBEDDING_MODEL"),
+        validation_alias=_build_standard_alias("EMBEDDING_MODEL"),
         description="Embedding model at OPENAI_BASE_URL, such as text-embedding-3-small. Empty: the built-in one.",
     )
     menu: Path | None = Field(
@@ -313,7 +313,7 @@ class Settings(BaseSettings):
     )
     otlp_endpoint: str | None = Field(
         None,
-        validation_alias=_standard("OTEL_EXPORTER_OTLP_ENDPOINT"),
+        validation_alias=_build_standard_alias("OTEL_EXPORTER_OTLP_ENDPOINT"),
         description="Address of an OpenTelemetry collector that gets a span for each request to the endpoint for"
         " programs. Empty: nothing is sent.",
     )
@@ -440,32 +440,32 @@ def is_address(text: str) -> bool:
     return good and not re.search(r"\s", text)
 
 
-def variable(field: str) -> str:
+def find_variable_name(field: str) -> str:
     """Returns the name of the environment variable of a settings field."""
     alias = Settings.model_fields[field].validation_alias
     return str(alias.choices[0]) if isinstance(alias, AliasChoices) else f"GIEOK_{field.upper()}"
 
 
-def load(**overrides: object) -> Settings:
+def load_settings(**overrides: object) -> Settings:
     """Reads the settings. Raises ``BadSetting``, which names the variable, when a value is not usable."""
     try:
         return Settings(**overrides)  # type: ignore[arg-type]
     except ValidationError as error:
         first = error.errors()[0]
         field = str(first["loc"][0]) if first["loc"] else "?"
-        name = variable(field) if field in Settings.model_fields else field.upper()
-        value = "…" if name == variable("openai_api_key") else str(first.get("input"))
-        value = shown(value) if field in _ADDRESSES else value
-        raise BadSetting(name=name, value=value, **why(first)) from error
+        name = find_variable_name(field) if field in Settings.model_fields else field.upper()
+        value = "…" if name == find_variable_name("openai_api_key") else str(first.get("input"))
+        value = hide_address_secrets(value) if field in _ADDRESSES else value
+        raise BadSetting(name=name, value=value, **explain_validation_problem(first)) from error
     except UnicodeDecodeError as error:
         path = str(Path(".env").absolute())
         raise BadSetting(name=".env", value=path, reason="it is not UTF-8", reason_code="no_utf8") from error
 
 
 @cache
-def current() -> Settings:
+def load_current_settings() -> Settings:
     """Returns the settings of this process."""
-    return load()
+    return load_settings()
 
 
 def believes_only_loopback() -> bool:

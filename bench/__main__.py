@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from errors import GieokError
-from model.embedded.machine import machine
+from model.embedded.machine import describe_machine
 
 
 class Bench(Protocol):
@@ -77,7 +77,7 @@ def main(arguments: Sequence[str]) -> int:
     """Runs the bench, prints its result and returns the exit code: 1 when the bench raises a ``GieokError``."""
     name, args = parse(arguments)
     try:
-        result = {"bench": name, **load(name).run(args), "machine": machine()}
+        result = {"bench": name, **load(name).run(args), "machine": describe_machine()}
     except GieokError as error:
         print(error.text(), file=sys.stderr)
         return 1

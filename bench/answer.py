@@ -16,16 +16,16 @@ from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
 
 from bench.models import add_arguments as add_model_arguments
 from bench.models import models
-from graph.choice import layout
-from graph.context.clock import local, now_text
-from graph.context.prompt import Changing, Limits, build
+from graph.choice import choose_prompt_layout
+from graph.context.clock import now_text, read_local_time
+from graph.context.prompt import Changing, Limits, build_turn_prompt
 from graph.context.system_prompt import system_prompt
-from graph.context.turns import CHUNK, question
+from graph.context.turns import CHUNK, make_question_message
 from graph.state import SummaryRecord
 from graph.tool import TOOLS
-from model.call.stream import complete, usage
+from model.call.stream import complete_answer, read_token_usage
 from model.modelset import ModelSet
-from text.language import detect
+from text.language import detect_language
 
 QUESTIONS = Path(__file__).parent / "data" / "answer.jsonl"
 ANSWER_TOKENS = 160
@@ -77,10 +77,10 @@ def run(args: argparse.Namespace) -> dict[str, object]:
 def _ask(chosen: ModelSet, conversation: dict[str, Any]) -> Iterator[AnswerOutcome]:
     for row in conversation["questions"]:
         started = time.monotonic()
-        message = complete(chosen.chat, prompt(chosen, conversation, row), max_tokens=ANSWER_TOKENS)
-        seconds, (tokens, cached, _, _) = time.monotonic() - started, usage(message)
+        message = complete_answer(chosen.chat, prompt(chosen, conversation, row), max_tokens=ANSWER_TOKENS)
+        seconds, (tokens, cached, _, _) = time.monotonic() - started, read_token_usage(message)
         language, answer = conversation["language"], str(message.text)
-        same = detect(answer, language) == language
+        same = detect_language(answer, language) == language
         yield AnswerOutcome(
             conversation["set"],
             language,
@@ -101,11 +101,11 @@ def prompt(chosen: ModelSet, conversation: dict[str, Any], asked: dict[str, Any]
     turn = len(records) * CHUNK + 1
     messages: list[AnyMessage] = []
     for user, answer in conversation["recent"]:
-        messages += [question(user, turn, "bench"), AIMessage(answer)]
+        messages += [make_question_message(user, turn, "bench"), AIMessage(answer)]
         turn += 1
     language = conversation["language"]
-    built = build(
-        [*messages, question(asked["question"], turn, "bench"), *_called(asked)],
+    built = build_turn_prompt(
+        [*messages, make_question_message(asked["question"], turn, "bench"), *_called(asked)],
         records,
         turn,
         language=language,
@@ -113,8 +113,8 @@ def prompt(chosen: ModelSet, conversation: dict[str, Any], asked: dict[str, Any]
         count=chosen.count,
         exact=chosen.exact,
         limits=Limits(chosen.context_size - ANSWER_TOKENS),
-        changing=() if chosen.profile.prompt == "bare" else (Changing("time", now_text(language, local())),),
-        layout=layout(chosen.profile),
+        changing=() if chosen.profile.prompt == "bare" else (Changing("time", now_text(language, read_local_time())),),
+        layout=choose_prompt_layout(chosen.profile),
     )
     return built.messages
 

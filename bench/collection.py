@@ -10,10 +10,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from retrieval import Filters, Hit, Library
-from retrieval.answer.heading import nearness
+from retrieval.answer.heading import measure_nearness
 from retrieval.document import SearchScope
 from retrieval.product_docs import first_run
-from settings import current
+from settings import load_current_settings
 from store import Store
 
 DATA = Path(__file__).parent / "data"
@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> dict[str, object]:
     right."""
     rows = [json.loads(line) for line in (DATA / "collection.jsonl").read_text("utf-8").splitlines()]
     with TemporaryDirectory() as folder:
-        settings = current().model_copy(update={"data_dir": Path(folder), "database_url": None})
+        settings = load_current_settings().model_copy(update={"data_dir": Path(folder), "database_url": None})
         store = Store(settings.database)
         with closing(Library.open(settings, store)) as library:
             first_run(library)
@@ -60,7 +60,7 @@ def _asked(library: Library, row: Mapping[str, str]) -> tuple[bool, bool, bool]:
     passages = library.search_all(row["question"], Filters(scope=scope))
     for language in (row["language"], None):  # in the order of ``retrieval.answer.quote``
         sections = library.sections(row["question"], Filters(language=language, scope=scope))  # type: ignore[arg-type]
-        if near := nearness(sections) >= library.near:
+        if near := measure_nearness(sections) >= library.near:
             break
     return _right(passages, row), _right(sections, row), near
 

@@ -1,9 +1,9 @@
 """The limits of a connection to the endpoint (its head, its body, their time): processor time of a request.
 
 Two processes of uvicorn serve the same smallest application, one by the endpoint's connection
-(``door.openai.connection``), the other by the class of uvicorn's that it is made from. They answer the same requests in
-turn, over connections that are kept, so that other load of the machine falls on both alike. Each request is a POST with
-the headers of a client of OpenAI's protocol and a body of ``--bytes``.
+(``server.network.connection``), the other by the class of uvicorn's that it is made from. They answer the same requests
+in turn, over connections that are kept, so that other load of the machine falls on both alike. Each request is a POST
+with the headers of a client of OpenAI's protocol and a body of ``--bytes``.
 
 ``cpu_ratio``: processor time of a request with the limits against without, of all rounds; ``added_us``: the difference
 in microseconds. ``rounds_ratio``: the ratio of every round, sorted, which tells how far chance moves it.
@@ -23,11 +23,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from bench.server import Server, environment, free_port, started
+from bench.port import free_port
+from bench.server import Server, environment, started
 
 CLASSES = {
     "plain": "uvicorn.protocols.http.httptools_impl:HttpToolsProtocol",
-    "limited": "door.openai.connection:LimitedConnection",
+    "limited": "server.network.connection:LimitedConnection",
 }
 CONNECTIONS = 8
 _HEAD = (

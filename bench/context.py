@@ -25,7 +25,7 @@ from graph.turn.event import ContextBuilt, Done
 from model import scripted
 from model.call import token
 from model.modelset import ModelSet
-from settings import load
+from settings import load_settings
 from text import sentence
 
 
@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> dict[str, object]:
     turns = dialogue.load(dialogue.LONG).turns[: args.turns]
     with tempfile.TemporaryDirectory() as folder:
         models = _models(turns, args)
-        agent = open_agent(load(data_dir=Path(folder), titles=False, memory=False), lambda: models)
+        agent = open_agent(load_settings(data_dir=Path(folder), titles=False, memory=False), lambda: models)
         played = play(replace(agent, tools=replayed(turns)), turns, args.rate)
         agent.close()
     with_summaries, full = played.sums()
@@ -118,7 +118,7 @@ def _models(turns: Sequence[dialogue.DialogueTurn], args: argparse.Namespace) ->
     chat = scripted.ScriptedModel(lambda _: next(messages), piece=r"(?s).+")
     if args.model:
         return replace(bench_models.models(args), chat=chat)
-    return replace(scripted.models(chat=chat, utility=excerpt), count=token.estimate, exact=False)
+    return replace(scripted.build_scripted_models(chat=chat, utility=excerpt), count=token.estimate_tokens, exact=False)
 
 
 def excerpt(messages: Sequence[BaseMessage]) -> str:
@@ -126,7 +126,7 @@ def excerpt(messages: Sequence[BaseMessage]) -> str:
     prompt = "\n".join(str(message.text) for message in messages if isinstance(message, HumanMessage))
     target = int(re.findall(r"(\d+)\s?(?:자쯤|characters)", prompt)[-1])
     chosen = ""
-    for piece in sentence.split(prompt):
+    for piece in sentence.split_sentences(prompt):
         if len(chosen) + len(piece) + 1 <= target:
             chosen = f"{chosen} {piece}".strip()
     return chosen

@@ -36,14 +36,15 @@ from sqlalchemy import event
 import door.openai.work
 import graph.node.llm
 from bench.load import Person
-from bench.server import ROOT, free_port, upstream, valkey
+from bench.port import free_port
+from bench.server import ROOT, upstream, valkey
 from bench.upstream import MODEL, pace
-from door.openai.app import create_app
-from door.openai.serving import make_server
+from door.endpoint import create_app
 from graph.turn.agent import Agent, open_agent
+from graph.turn.process.side_work import Background
 from graph.turn.running import RunningTurn
-from graph.turn.side_work import Background
-from settings import load
+from server.network.serving import make_server
+from settings import load_settings
 from store import Store
 
 ASKED = 6
@@ -51,17 +52,18 @@ ASKED = 6
 WARMING = 4
 SIDE_THREAD = "background"
 UPKEEP = ("is_any_open", "_look")
-"""Functions that run by the clock, whether there are turns or not (``store.task``, ``graph.turn.stop_watch``)."""
+"""Functions that run by the clock, whether there are turns or not (``store.task.task``,
+``graph.turn.process.stop_watch``)."""
 IDLE_SECONDS = 60.0
 PARTS: dict[str, tuple[Any, str]] = {
-    "plan": (door.openai.work, "_plan"),
-    "prepare": (door.openai.work, "prepare"),
+    "plan": (door.openai.work, "_plan_body_turn"),
+    "prepare": (door.openai.work, "prepare_turn_request"),
     "accept": (Store, "begin_turn"),
     "read": (RunningTurn, "_context"),
-    "build": (graph.node.llm, "_prompt"),
-    "model": (graph.node.llm, "respond"),
+    "build": (graph.node.llm, "_build_noted_prompt"),
+    "model": (graph.node.llm, "stream_model_answer"),
     "graph": (RunningTurn, "_graph"),
-    "finish": (RunningTurn, "_ended"),
+    "finish": (RunningTurn, "_end_turn"),
 }
 """The functions that do a part of a turn in its thread, by the name of the part."""
 
@@ -96,7 +98,7 @@ def serve_here(folder: Path, model: str, redis_url: str) -> Iterator[tuple[str, 
     """Serves the endpoint from a thread of this process; yields its address and its agent."""
     named = {"openai_api_key": "none", "openai_base_url": model, "chat_model": MODEL, "local_servers": ()}
     whole = {"memory": True, "retrieval": True, "ahead": True, "titles": None, "summaries": "auto"}
-    settings = load(data_dir=folder / "data", redis_url=redis_url, api_rate=1_000_000, **named, **whole)
+    settings = load_settings(data_dir=folder / "data", redis_url=redis_url, api_rate=1_000_000, **named, **whole)
     agent, port = open_agent(settings), free_port()
     server = make_server(create_app(agent, settings), port)
     thread = threading.Thread(target=server.run, name="endpoint")

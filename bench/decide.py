@@ -22,14 +22,15 @@ from bench.models import codes, models
 from graph import choice
 from graph.choice import expression
 from graph.context.system_prompt import system_prompt
-from graph.tool import TOOLS, arithmetic, memory_tools, wish_tools, zone
-from graph.tool.reach import Reach
+from graph.tool import TOOLS, memory_tools, wish_tools
+from graph.tool.calculation import arithmetic, zone
+from graph.tool.reach import MemoryReach
 from graph.tool.time import LOCAL
-from model.call.stream import complete
+from model.call.stream import complete_answer
 from model.modelset import ModelSet
 from model.scripted import ScriptedModel
 from retrieval.answer.lookup import LookUp
-from retrieval.answer.tool import tool as search_documents
+from retrieval.answer.tool import build_document_tool as search_documents
 
 QUESTIONS = Path(__file__).parent / "data" / "decide.jsonl"
 HELD_OUT = QUESTIONS.with_stem("decide_held_out")
@@ -94,7 +95,7 @@ def run(args: argparse.Namespace) -> dict[str, object]:
 def offered(chosen: ModelSet) -> list[BaseTool]:
     """Returns the tools of the app with default settings, as if its own documents were indexed and memory ran. The
     bench calls none of them."""
-    reach = cast(Reach, None)
+    reach = cast(MemoryReach, None)
     routed = chosen.profile.tools == "routed"
     memory = wish_tools(reach, lambda _question, _texts: []) if routed else memory_tools(reach)
     return [*TOOLS, *memory, search_documents(cast("Callable[[str], LookUp]", None))]
@@ -119,17 +120,19 @@ def _calls(chosen: ModelSet, tools: Sequence[BaseTool], messages: list[AnyMessag
     the choice itself is measured."""
     system = SystemMessage(system_prompt(chosen.profile, language, tools))
     if chosen.profile.tools == "routed":
-        return choice.choose(chosen.profile, tools, messages, partial(_written, chosen, language, [system]))
-    return complete(choice.prepare(chosen, tools), [system, *messages]).tool_calls
+        return choice.choose_tool_calls(chosen.profile, tools, messages, partial(_written, chosen, language, [system]))
+    return complete_answer(choice.prepare_chat_model(chosen, tools), [system, *messages]).tool_calls
 
 
 def _written(chosen: ModelSet, language: str, conversation: list[AnyMessage], asked: expression.Sum) -> str | None:
     """Returns the expression that the model writes, or ``UNWRITTEN`` without a model."""
     if isinstance(chosen.chat, ScriptedModel):
         return UNWRITTEN
-    reply = expression.write(chosen.chat, expression.request(asked, language, conversation), None)
+    reply = expression.ask_model_expression(
+        chosen.chat, expression.build_expression_prompt(asked, language, conversation), None
+    )
     formula = str(reply.text).strip() if reply else ""
-    return formula if expression.holds(formula, asked) else None
+    return formula if expression.is_expression_faithful(formula, asked) else None
 
 
 def right(row: dict[str, Any], calls: list[ToolCall]) -> bool:
@@ -142,12 +145,12 @@ def right(row: dict[str, Any], calls: list[ToolCall]) -> bool:
         formula = str(calls[0]["args"].get("expression"))
         return formula == UNWRITTEN or _value(formula) == _value(row["value"])
     place = str(calls[0]["args"].get("zone", LOCAL))
-    return bool((zone.find(place) or place) == row["zone"])
+    return bool((zone.find_place_zone(place) or place) == row["zone"])
 
 
 def _value(formula: str) -> Decimal | None:
     try:
-        return arithmetic.evaluate(arithmetic.understand(formula))[0]
+        return arithmetic.evaluate_expression(arithmetic.normalize_expression(formula))[0]
     except arithmetic.CannotCalculate:
         return None
 

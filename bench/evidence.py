@@ -18,9 +18,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from evaluation.public import own, source
-from evaluation.public.compare import SIZES, Outcome, compare_forms
-from evaluation.public.dataset import Dataset
+from evaluation.public.compare import SIZES, FormOutcome, compare_forms
+from evaluation.public.dataset import own, source
+from evaluation.public.dataset.dataset import Dataset
 from evaluation.public.figure import describe_dataset
 from evaluation.public.share import has_several_places
 from evaluation.public.twenty import play_twenty
@@ -46,9 +46,9 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     if args.twenty:
         return _twenty()
     began = time.monotonic()
-    datasets = [*own.load_own_sets(args.own), *source.load(args.locomo, args.longmemeval, args.bfcl)]
+    datasets = [*own.load_own_sets(args.own), *source.load_datasets(args.locomo, args.longmemeval, args.bfcl)]
     if args.questions is not None:
-        datasets = [dataset.limited(args.questions) for dataset in datasets]
+        datasets = [dataset.limit_questions(args.questions) for dataset in datasets]
     outcomes = [outcome for dataset in datasets for outcome in _measure(dataset)]
     main = [outcome for outcome in outcomes if outcome.dataset == GOLD_SET] or outcomes
     searched = [outcome for outcome in main if outcome.form == "ours 1500" and has_several_places(outcome.question)]
@@ -78,12 +78,12 @@ def _twenty() -> dict[str, Any]:
     }
 
 
-def _measure(dataset: Dataset) -> Iterable[Outcome]:
+def _measure(dataset: Dataset) -> Iterable[FormOutcome]:
     for conversation in dataset.conversations:
         yield from compare_forms(dataset.name, conversation)
 
 
-def _report(dataset: Dataset, outcomes: Sequence[Outcome]) -> dict[str, Any]:
+def _report(dataset: Dataset, outcomes: Sequence[FormOutcome]) -> dict[str, Any]:
     """Returns the figures of a data set: of every form, and of the default prompt by kind, person and writer."""
     default = _form(outcomes, "default")
     adversarial = [outcome for outcome in default if outcome.question.adversarial]
@@ -97,14 +97,14 @@ def _report(dataset: Dataset, outcomes: Sequence[Outcome]) -> dict[str, Any]:
     }
 
 
-def _grouped(outcomes: Sequence[Outcome], name: Any) -> dict[str, dict[str, float | None]]:
+def _grouped(outcomes: Sequence[FormOutcome], name: Any) -> dict[str, dict[str, float | None]]:
     """Returns the figures of each group, in the order in which the groups first come."""
     order = list(dict.fromkeys(map(name, outcomes)))
     groups = groupby(sorted(outcomes, key=lambda outcome: order.index(name(outcome))), name)
     return {key: _figures(list(members)) for key, members in groups if key}
 
 
-def _figures(outcomes: Sequence[Outcome]) -> dict[str, float | None]:
+def _figures(outcomes: Sequence[FormOutcome]) -> dict[str, float | None]:
     """Returns the share of all gold turns that stand there word for word, the mean share of the answers' words, the
     mean tokens, and the share of the found turns that are right. Questions that were never answered do not count."""
     told = [outcome for outcome in outcomes if not outcome.question.adversarial]
@@ -119,7 +119,7 @@ def _figures(outcomes: Sequence[Outcome]) -> dict[str, float | None]:
     }
 
 
-def _against_bm25(outcomes: Sequence[Outcome]) -> float | None:
+def _against_bm25(outcomes: Sequence[FormOutcome]) -> float | None:
     """Returns the smallest difference of gold between our ranking and BM25, over all data sets and sizes."""
     differences = []
     for name in dict.fromkeys(outcome.dataset for outcome in outcomes):
@@ -132,11 +132,11 @@ def _against_bm25(outcomes: Sequence[Outcome]) -> float | None:
     return min(differences, default=None)
 
 
-def _form(outcomes: Iterable[Outcome], form: str) -> list[Outcome]:
+def _form(outcomes: Iterable[FormOutcome], form: str) -> list[FormOutcome]:
     return [outcome for outcome in outcomes if outcome.form == form]
 
 
-def _of(outcomes: Iterable[Outcome], dataset: str) -> list[Outcome]:
+def _of(outcomes: Iterable[FormOutcome], dataset: str) -> list[FormOutcome]:
     return [outcome for outcome in outcomes if outcome.dataset == dataset]
 
 

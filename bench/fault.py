@@ -16,8 +16,9 @@ from typing import Any
 import redis
 from sqlalchemy import create_engine, text
 
-from bench.server import Server, free_port, postgres_server, service, upstream, valkey
-from store.database.engine import parse
+from bench.port import free_port
+from bench.server import Server, postgres_server, service, upstream, valkey
+from store.database.engine import parse_database_url
 
 Fault = Callable[[], AbstractContextManager[None]]
 
@@ -82,7 +83,7 @@ class Installation:
     @contextlib.contextmanager
     def lock_database(self) -> Iterator[None]:
         """Keeps every other writer waiting."""
-        engine = create_engine(parse(self.database))
+        engine = create_engine(parse_database_url(self.database))
         with contextlib.closing(engine.connect().execution_options(isolation_level="AUTOCOMMIT")) as connection:
             connection.execute(text("BEGIN" if self.postgres else "BEGIN EXCLUSIVE"))
             if self.postgres:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.everyday.side import fresh
-from settings import child_environment, current, variable
+from settings import child_environment, find_variable_name, load_current_settings
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -118,8 +118,8 @@ def started(folder: Path) -> Iterator[str]:
     """Runs the app as ``make run`` starts it, with its data in ``folder``; yields its address."""
     from tests.journey.application import App, free_port, wait_for
 
-    fresh(current(), folder)
-    environment = {**child_environment(), variable("data_dir"): str(folder)}
+    fresh(load_current_settings(), folder)
+    environment = {**child_environment(), find_variable_name("data_dir"): str(folder)}
     subprocess.run(
         [sys.executable, "-m", "model.embedded.weights"], cwd=ROOT, env=environment, check=True, capture_output=True
     )

@@ -32,17 +32,17 @@ from langchain_core.messages import BaseMessage
 
 from bench.habit import HABITS, HELD_OUT, Chat, Habit, Row, Said
 from bench.world_block import whole
-from door.openai.conversation import plan, prepare
-from door.openai.message import Message
 from graph.turn.agent import Agent, open_agent
 from graph.turn.event import Done
 from model import scripted
-from settings import load
+from server.request.conversation import plan_client_turn, prepare_turn_request
+from server.request.message import ClientMessage
+from settings import load_settings
 from store import Finished, GivenTurn, Store
 from store.world.record import HELD, NewNode
 from text.fence import find_words
-from world.engine import Engine
-from world.told import Line
+from world.engine import WorldEngine
+from world.story.told import StoryMessage
 
 KINDS = ("story", "conversation")
 TURNS = 15
@@ -105,7 +105,7 @@ def _sum(rows: Sequence[Mapping[str, Any]]) -> dict[str, object]:
 
 
 @contextmanager
-def open_all() -> Iterator[tuple[Engine, Agent, list[str]]]:
+def open_all() -> Iterator[tuple[WorldEngine, Agent, list[str]]]:
     """Opens what stories and conversations need, with the list from which conversations have their answers."""
     answers = list[str]()
     with ExitStack() as stack:
@@ -114,7 +114,7 @@ def open_all() -> Iterator[tuple[Engine, Agent, list[str]]]:
         yield engine, stack.enter_context(open_conversations(folder / "talk", answers)), answers
 
 
-def play_habit(habit: Habit, engine: Engine, agent: Agent, answers: list[str]) -> Iterator[dict[str, Any]]:
+def play_habit(habit: Habit, engine: WorldEngine, agent: Agent, answers: list[str]) -> Iterator[dict[str, Any]]:
     """Yields a row for each kind and language that the habit is played with, each as a user of its own."""
     for kind, language in itertools.product(KINDS, ("en", "ko")):
         user = f"{habit.name} {kind} {language}"
@@ -162,13 +162,13 @@ def take_step(habit: Habit, chat: Chat, turn: int) -> tuple[str, list[Said], str
 # --- a story ----------------------------------------------------------------------------------------
 
 
-def play_story(habit: Habit, language: str, engine: Engine) -> Counts:
+def play_story(habit: Habit, language: str, engine: WorldEngine) -> Counts:
     """Plays a story through the engine, and looks at the state that each prompt is made from."""
     counts, own = Counts(), ""
     chat = Chat(language, told_rows(habit, language))
     for turn in range(1, TURNS + 1):
         question, sent, answer, item = take_step(habit, chat, turn)
-        begun = engine.begin([Line(role, text) for role, text in sent])
+        begun = engine.begin([StoryMessage(role, text) for role, text in sent])
         engine.prompt(begun)
         counts.wrong_story += bool(begun.world and own and begun.world.id != own)
         held = set[str]()
@@ -191,13 +191,13 @@ def play_story(habit: Habit, language: str, engine: Engine) -> Counts:
 
 
 @contextmanager
-def open_engine(folder: Path) -> Iterator[Engine]:
+def open_engine(folder: Path) -> Iterator[WorldEngine]:
     """Opens an engine whose light calls read what an answer tells."""
-    settings = load(data_dir=folder)
+    settings = load_settings(data_dir=folder)
     curator = scripted.ScriptedModel(lambda _: "Nothing is left to do.")
-    models = replace(scripted.models(lambda _: "", read_answer), curator=curator, context_size=100_000)
+    models = replace(scripted.build_scripted_models(lambda _: "", read_answer), curator=curator, context_size=100_000)
     store = Store(settings.database)
-    engine = Engine.open(settings, store, lambda: models)
+    engine = WorldEngine.open(settings, store, lambda: models)
     try:
         yield engine
     finally:
@@ -233,8 +233,8 @@ def play_conversation(habit: Habit, language: str, agent: Agent, answers: list[s
     for turn in range(1, TURNS + 1):
         question, sent, answer, item = take_step(habit, chat, turn)
         answers[:] = [answer]
-        planned = plan(agent, [Message(role, text) for role, text in sent], None)
-        request = prepare(agent, planned)
+        planned = plan_client_turn(agent, [ClientMessage(role, text) for role, text in sent], None)
+        request = prepare_turn_request(agent, planned)
         end = agent.turn(request, threading.Event(), lambda _: None)
         assert isinstance(end, Done)
         counts.wrong_story += bool(own and request.session != own and not planned.created)
@@ -272,8 +272,8 @@ def plain(text: str) -> str:
 
 @contextmanager
 def open_conversations(folder: Path, answers: Sequence[str]) -> Iterator[Agent]:
-    settings = load(data_dir=folder, titles=False, retrieval=False, ahead=False, memory=False)
-    models = scripted.models(lambda _: answers[-1], lambda _: "A short summary.")
+    settings = load_settings(data_dir=folder, titles=False, retrieval=False, ahead=False, memory=False)
+    models = scripted.build_scripted_models(lambda _: answers[-1], lambda _: "A short summary.")
     agent = open_agent(settings, lambda: models)
     try:
         yield agent
@@ -321,14 +321,14 @@ def _time(ask: Callable[[list[tuple[str, str]]], object], size: int) -> float:
     return round(statistics.median(took), 2)
 
 
-def _story_way(engine: Engine) -> Way:
+def _story_way(engine: WorldEngine) -> Way:
     def add(name: str, size: int) -> None:
         world, node = engine.store.worlds.create(name, "en"), None
         for question, answer in _history(name, size):
             node = engine.store.worlds.add(world.id, node, NewNode(question, (answer,), answer, "given"))
 
     def ask(history: list[tuple[str, str]]) -> object:
-        begun = engine.begin([*_lines(history), Line("user", "And now?")])
+        begun = engine.begin([*_lines(history), StoryMessage("user", "And now?")])
         assert begun.parent is not None
         assert not begun.given
         return begun
@@ -336,8 +336,10 @@ def _story_way(engine: Engine) -> Way:
     return add, ask
 
 
-def _lines(history: Sequence[tuple[str, str]]) -> list[Line]:
-    return [Line(role, text) for turn in history for role, text in zip(("user", "assistant"), turn, strict=True)]
+def _lines(history: Sequence[tuple[str, str]]) -> list[StoryMessage]:
+    return [
+        StoryMessage(role, text) for turn in history for role, text in zip(("user", "assistant"), turn, strict=True)
+    ]
 
 
 def _conversation_way(agent: Agent) -> Way:
@@ -351,8 +353,8 @@ def _conversation_way(agent: Agent) -> Way:
     def ask(history: list[tuple[str, str]]) -> object:
         name = history[0][0].partition(":")[0]
         turns = [*history, ("Are you there?", f"Yes, {name}.")]
-        said = [Message(line.role, line.text) for line in _lines(turns)]
-        planned = plan(agent, [*said, Message("user", "And now?")], None)
+        said = [ClientMessage(line.role, line.text) for line in _lines(turns)]
+        planned = plan_client_turn(agent, [*said, ClientMessage("user", "And now?")], None)
         assert not planned.created
         assert not planned.request.given
         return planned

@@ -24,8 +24,8 @@ from sqlalchemy import event
 from graph.context.turns import CHUNK
 from graph.turn.agent import Agent, open_agent
 from model import scripted
-from model.call.token import estimate
-from settings import load
+from model.call.token import estimate_tokens
+from settings import load_settings
 
 Json = dict[str, Any]
 SENTENCES = {
@@ -83,9 +83,9 @@ def exported(language: str, turns: int) -> bytes:
 
 
 def _agent(folder: Path) -> Agent:
-    models = scripted.models(lambda _messages: "OK.", lambda _messages: "OK.", context_size=200_000)
-    counted = replace(models, count=estimate, exact=False)
-    return open_agent(load(data_dir=folder, retrieval=False, memory=False, titles=False), lambda: counted)
+    models = scripted.build_scripted_models(lambda _messages: "OK.", lambda _messages: "OK.", context_size=200_000)
+    counted = replace(models, count=estimate_tokens, exact=False)
+    return open_agent(load_settings(data_dir=folder, retrieval=False, memory=False, titles=False), lambda: counted)
 
 
 def _figures(agent: Agent, language: str, turns: int) -> Json:

@@ -19,7 +19,7 @@ from bench import shelf
 from bench.retrieval import embedded, recall, sets, threads
 from errors import MissingExtra
 from model.embedding import BuiltIn, Vectors
-from retrieval.index.vectors import FaissIndex, FaissSearcher, Prepared, build
+from retrieval.index.vectors import FaissIndex, FaissSearcher, Prepared, build_faiss_index
 
 DIMENSION, K = 384, 10
 SENTENCE = "Every three turns become one summary, which takes their place in what the model is given from then on. "
@@ -199,7 +199,7 @@ def _real(data: Path) -> list[dict[str, object]]:
         vectors, asked = embedded(data_set.texts, query=False), embedded(data_set.questions, query=True)
         usual, module.IVF_FROM = module.IVF_FROM, 0
         try:
-            lists = FaissSearcher(build(np.arange(len(vectors)), vectors))
+            lists = FaissSearcher(build_faiss_index(np.arange(len(vectors)), vectors))
             neighbours = np.asarray([lists.search(vector, K, None)[0] for vector in asked])
         finally:
             module.IVF_FROM = usual

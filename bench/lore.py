@@ -25,14 +25,14 @@ import numpy as np
 import yaml
 
 from model import scripted
-from settings import load
+from settings import load_settings
 from store import Store
-from store.world.record import LoreEntry, NewNode, Node, World
-from world.beginning import book_of, found, from_book
+from store.world.record import LoreEntry, NewNode, StoryNode, World
+from world.beginning import book_of, create_story_world, from_book
 from world.book import read_book, write_again
-from world.book.container import card_in_charx, card_in_png, is_png, is_zip
-from world.engine import Begun, Engine
-from world.lore.activation import Scan, decide
+from world.book.container import card_in_charx, card_in_png, is_png, is_zip_book
+from world.engine import RecognisedRequest, WorldEngine
+from world.lore.activation import Scan, decide_activation
 from world.lore.lorebook import Lorebook
 from world.lore.rule import Rule
 
@@ -87,12 +87,15 @@ def read_cases(path: Path) -> list[Json]:
 
 
 @contextmanager
-def opened_engine() -> Iterator[Engine]:
+def opened_engine() -> Iterator[WorldEngine]:
     """Opens an engine on a database and a folder of its own, with a scripted model."""
     with tempfile.TemporaryDirectory(prefix="gieok-bench-") as folder:
-        settings = load(data_dir=Path(folder), world_budget_lore=100_000)
-        store, models = Store(settings.database), scripted.models(scripted.ScriptedModel(lambda _: ""), lambda _: "{}")
-        engine = Engine.open(settings, store, lambda: models)
+        settings = load_settings(data_dir=Path(folder), world_budget_lore=100_000)
+        store, models = (
+            Store(settings.database),
+            scripted.build_scripted_models(scripted.ScriptedModel(lambda _: ""), lambda _: "{}"),
+        )
+        engine = WorldEngine.open(settings, store, lambda: models)
         engine.learn = lambda world_id: None  # type: ignore[method-assign]  # nothing is compared by vector here
         try:
             yield engine
@@ -101,10 +104,10 @@ def opened_engine() -> Iterator[Engine]:
             store.close()
 
 
-def check_case(engine: Engine, case: Json) -> str:
+def check_case(engine: WorldEngine, case: Json) -> str:
     """Returns what was decided otherwise than the case says; empty when nothing was."""
     book = read_book(json.dumps(file_of(case), ensure_ascii=False).encode(), "case.json")
-    world, node = found(engine, replace(from_book(book, "ko", PLAYER), name=case["about"][:80]))
+    world, node = create_story_world(engine, replace(from_book(book, "ko", PLAYER), name=case["about"][:80]))
     for name, text in case.get("files", {}).items():
         engine.files.write(world.id, name, text)
     node = _greeting(engine, world, node, case)
@@ -117,7 +120,7 @@ def check_case(engine: Engine, case: Json) -> str:
     return ""
 
 
-def _greeting(engine: Engine, world: World, node: Node | None, case: Json) -> Node | None:
+def _greeting(engine: WorldEngine, world: World, node: StoryNode | None, case: Json) -> StoryNode | None:
     """Returns the greeting with which a case begins: the card's with this number, or its own text."""
     if "greeting" in case:
         return engine.store.worlds.children(world.id, 0)[case["greeting"]]
@@ -126,7 +129,7 @@ def _greeting(engine: Engine, world: World, node: Node | None, case: Json) -> No
     return node
 
 
-def _play(engine: Engine, world: World, before: Node | None, turn: Json) -> tuple[set[str], Node | None]:
+def _play(engine: WorldEngine, world: World, before: StoryNode | None, turn: Json) -> tuple[set[str], StoryNode | None]:
     """Returns the names of the entries in the prompt of a turn, and its node."""
     said = turn.get("chat") or [turn["say"]]
     begun = begin_turn(engine, world, before, said)
@@ -140,7 +143,7 @@ def _play(engine: Engine, world: World, before: Node | None, turn: Json) -> tupl
     return active, before if turn.get("again") else node
 
 
-def begin_turn(engine: Engine, world: World, before: Node | None, said: Sequence[str]) -> Begun:
+def begin_turn(engine: WorldEngine, world: World, before: StoryNode | None, said: Sequence[str]) -> RecognisedRequest:
     """Returns the request for a turn: the messages of its path, then those of ``said``, which alternate and end with
     the user's, or with an answer that goes on."""
     path = engine.store.worlds.path(before) if before is not None else []
@@ -151,7 +154,7 @@ def begin_turn(engine: Engine, world: World, before: Node | None, said: Sequence
         turns.append(("", earlier.pop(0)))
     turns += zip(earlier[::2], earlier[1::2], strict=True)
     number = begun.number + sum(1 for question, _ in turns[len(path) :] if question)
-    return replace(begun, number=number, told=replace(begun.told, turns=tuple(turns)))
+    return replace(begun, number=number, told_story=replace(begun.told_story, turns=tuple(turns)))
 
 
 def file_of(case: Json) -> Any:
@@ -182,10 +185,10 @@ def file_of(case: Json) -> Any:
 # --- files ------------------------------------------------------------------------------------------
 
 
-def is_changed(engine: Engine, path: Path) -> bool:
+def is_changed(engine: WorldEngine, path: Path) -> bool:
     """Returns whether a file comes out otherwise than it went in, through a world."""
     data = path.read_bytes()
-    world, _ = found(engine, from_book(read_book(data, path.name), "ko", PLAYER))
+    world, _ = create_story_world(engine, from_book(read_book(data, path.name), "ko", PLAYER))
     written = write_again(book_of(engine, world))
     return _content(data) != _content(written) or _around(data) != _around(written)
 
@@ -194,7 +197,7 @@ def _content(data: bytes) -> Any:
     """Returns the JSON of a file."""
     if is_png(data):
         return json.loads(card_in_png(data, ""))
-    return json.loads(card_in_charx(data, "", 30_000_000)[0] if is_zip(data) else data.decode("utf-8-sig"))
+    return json.loads(card_in_charx(data, "", 30_000_000)[0] if is_zip_book(data) else data.decode("utf-8-sig"))
 
 
 def _around(data: bytes) -> object:
@@ -206,7 +209,7 @@ def _around(data: bytes) -> object:
 
     if is_png(data):
         return png_with(data, {})
-    if not is_zip(data):
+    if not is_zip_book(data):
         return None
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         return {name: archive.read(name) for name in archive.namelist() if name != "card.json" and name[-1] != "/"}
@@ -240,6 +243,6 @@ def measure(rounds: int) -> list[float]:
         text = f"그는 고개를 들어 {names} 바람이 분다. aaaab abab abab xxxxx12345 " * 5
         scan = Scan(messages=((PLAYER, text), ("", text[::-1])), count=at, seed=str(at))
         begun = time.process_time()
-        decide(book.keyed, scan)
+        decide_activation(book.keyed, scan)
         times.append((time.process_time() - begun) * 1000)
     return times[5:]

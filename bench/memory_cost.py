@@ -18,9 +18,9 @@ from graph.context.turns import CHUNK
 from graph.turn.agent import open_agent
 from memory.state import SHORT_TURNS
 from model.modelset import ModelSet
-from model.price import usd
+from model.price import compute_call_price
 from retrieval.product_docs import first_run
-from settings import load
+from settings import load_settings
 from text.language import Language
 
 QUESTIONS = Path(__file__).parent / "data" / "rag.jsonl"
@@ -85,7 +85,7 @@ def look_up(models: ModelSet, language: Language, count: int) -> Work:
     rows = [json.loads(line) for line in QUESTIONS.read_text("utf-8").splitlines() if line.strip()]
     questions = [row["question"] for row in rows if (row["kind"], row["language"]) == ("answer", language)][:count]
     with TemporaryDirectory(prefix="gieok-bench-") as folder:
-        chosen = load(data_dir=Path(folder), memory=False, titles=False, retrieval=True)
+        chosen = load_settings(data_dir=Path(folder), memory=False, titles=False, retrieval=True)
         with closing(open_agent(chosen, lambda: models)) as agent:
             assert agent.library is not None
             first_run(agent.library)
@@ -123,7 +123,7 @@ def _session(works: list[Work], turns: int, price: str) -> dict[str, object]:
     for work in works:
         share = pieces(work.name, turns) / max(1, work.measured)
         prompt, answer = (round(tokens * share) for tokens in (work.cost.prompt_tokens, work.cost.answer_tokens))
-        dollars = usd(price, prompt, 0, answer)
+        dollars = compute_call_price(price, prompt, 0, answer)
         total += dollars or 0.0
         row |= {f"{work.name}_calls": round(work.cost.calls * share), f"{work.name}_tokens": prompt + answer}
         row[f"{work.name}_usd"] = dollars if dollars is None else round(dollars, 5)

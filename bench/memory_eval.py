@@ -11,15 +11,15 @@ import argparse
 from collections.abc import Mapping, Sequence
 
 from bench import models as bench_models
-from evaluation import calibration
-from evaluation.calibration import Standing
 from evaluation.form import FORMS, SINGLE, Form
-from evaluation.result import Summary, by_form, by_place
-from evaluation.run import evaluate, planned, trusted
-from evaluation.scenario import Scenario, find
-from evaluation.table import worst
+from evaluation.judge import calibration
+from evaluation.judge.calibration import Standing
+from evaluation.report.table import find_worst_standing
+from evaluation.result import ResultSummary, by_form, by_place
+from evaluation.run import build_evaluation_plan, is_judge_trusted, run_evaluation
+from evaluation.scenario import Scenario, find_scenarios
 from model.modelset import ModelSet
-from settings import current
+from settings import load_current_settings
 from text.language import Language
 
 RATE = 0.3
@@ -44,9 +44,9 @@ def run(args: argparse.Namespace) -> dict[str, object]:
     of no memory; ``against_best_single``: less that of the best form with one kind of memory."""
     with_model = args.model or args.url
     models = bench_models.models(args) if with_model else bench_models.codes()
-    scenarios = find(args.scenario)
+    scenarios = find_scenarios(args.scenario)
     languages = list(dict.fromkeys(scenario.language for scenario in scenarios))
-    asked = bool(with_model) and (trusted(models) or args.judge)
+    asked = bool(with_model) and (is_judge_trusted(models) or args.judge)
     calibrated = {language: _standing(models, language) for language in languages} if asked else {}
     return {"model": models.name, "profile": models.side.name, **measure(models, scenarios, calibrated)}
 
@@ -55,14 +55,14 @@ def measure(
     models: ModelSet, scenarios: Sequence[Scenario], calibrated: Mapping[Language, Standing]
 ) -> dict[str, object]:
     """Returns the figures of one play per scenario; with judgements where the judge passed in every language."""
-    judged = worst(calibrated) == "passed"
-    plan = planned(models, scenarios, rates=[RATE], forms=FORMS, runs=JUDGEMENTS, judged=judged)
-    results = evaluate(plan, models).results
+    judged = find_worst_standing(calibrated) == "passed"
+    plan = build_evaluation_plan(models, scenarios, rates=[RATE], forms=FORMS, runs=JUDGEMENTS, judged=judged)
+    results = run_evaluation(plan, models).results
     forms = {form: figures for (_, form), figures in by_form(results).items()}
     together = _recall(forms, "all")
     return {
         "scenarios": len(scenarios),
-        "calibrated": worst(calibrated),
+        "calibrated": find_worst_standing(calibrated),
         "together": _figures(forms["all"]),
         "gain": round(together - _recall(forms, "none"), 4),
         "against_best_single": round(together - max(_recall(forms, form) for form in SINGLE), 4),
@@ -77,19 +77,19 @@ def measure(
 
 def _standing(models: ModelSet, language: Language) -> Standing:
     """Returns how the judge did in its calibration, which is done now unless one is kept."""
-    folder = current().data_dir
-    known = calibration.kept(folder, models, language)
+    folder = load_current_settings().data_dir
+    known = calibration.load_calibration(folder, models, language)
     if known is None:
-        known = calibration.calibrate(models, language)
-        calibration.keep(folder, known)
-    return calibration.standing(known)
+        known = calibration.calibrate_judge(models, language)
+        calibration.save_calibration(folder, known)
+    return calibration.classify_judge_standing(known)
 
 
-def _recall(forms: Mapping[Form, Summary], form: Form) -> float:
+def _recall(forms: Mapping[Form, ResultSummary], form: Form) -> float:
     return forms[form].recall or 0.0
 
 
-def _figures(figures: Summary) -> dict[str, object]:
+def _figures(figures: ResultSummary) -> dict[str, object]:
     return {
         "probe_recall": _rounded(figures.recall),
         "stale_current": _rounded(figures.stale),

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from bench import models as bench_models
 from evaluation.form import Form
-from evaluation.play import CallCost, playing
-from evaluation.probe import holds, stale
+from evaluation.play import CallCost, play_turns
+from evaluation.probe import has_stale_value, is_value_held
 from evaluation.scenario import RecordedTurn
 from model.modelset import ModelSet
 from text.language import Language
@@ -86,12 +86,14 @@ def _listed(facts: dict[Language, list[PlantedFact]], played: dict[Language, Pla
             "value": entry.value,
             "old": entry.old,
             "held_by": [
-                name for name, lines in played[language].contexts.items() if holds("\n".join(lines), entry.value)
+                name
+                for name, lines in played[language].contexts.items()
+                if is_value_held("\n".join(lines), entry.value)
             ],
             "lines": [
                 line
                 for line in played[language].contexts["together"]
-                if holds(line, entry.value) or (entry.old and holds(line, entry.old))
+                if is_value_held(line, entry.value) or (entry.old and is_value_held(line, entry.old))
             ],
         }
         for language, language_facts in facts.items()
@@ -131,9 +133,9 @@ def scores(facts: Sequence[PlantedFact], context: Sequence[str]) -> dict[str, fl
     current = [entry for entry in facts if (entry.key, entry.value) not in replaced]
     changed = [entry for entry in current if entry.old]
     return {
-        "recall": _share([holds(whole, entry.value) for entry in current]),
-        "newest_present": _share([holds(whole, entry.value) for entry in changed]),
-        "old_as_current": _share([stale(context, entry.value, [entry.old]) for entry in changed]),
+        "recall": _share([is_value_held(whole, entry.value) for entry in current]),
+        "newest_present": _share([is_value_held(whole, entry.value) for entry in changed]),
+        "old_as_current": _share([has_stale_value(context, entry.value, [entry.old]) for entry in changed]),
         "current": len(current),
         "changed": len(changed),
     }
@@ -149,7 +151,7 @@ def planted(language: str) -> list[PlantedFact]:
 def play(models: ModelSet, language: Language, facts: Sequence[PlantedFact]) -> PlayedRecall:
     """Plays the conversation; waits for side work after every turn."""
     turns = [RecordedTurn(user=item.user, answer=item.answer) for item in facts]
-    with playing(models, turns, language) as play:
+    with play_turns(models, turns, language) as play:
         usage = [row.usage or {} for row in play.rows]
         costs = play.costs()
         return PlayedRecall(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import socket
 import subprocess
 import tempfile
 import time
@@ -12,14 +11,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from bench.port import free_port
 from memory import Memory
 from memory.key import Scope
 from memory.redis.link import Link
-from memory.redis.server import binary
+from memory.redis.server import find_server_binary
 from memory.redis.working_memory import WorkingMemory
-from memory.state import Kind, MemoryLine, MemoryTurn, State
-from model.scripted import models
-from settings import Settings, current
+from memory.state import Kind, MemoryLine, MemoryState, MemoryTurn
+from model.scripted import build_scripted_models
+from settings import Settings, load_current_settings
 from store import Store
 from store.record import GivenTurn
 
@@ -63,10 +63,12 @@ def _operations(kind: str, url: str | None, folder: Path, rounds: int) -> list[d
 
 
 def _turn(folder: Path, turns: int, url: str | None) -> dict[str, object]:
-    settings = Settings(**{**current().model_dump(), "data_dir": folder, "redis_url": url, "database_url": None})
+    settings = Settings(
+        **{**load_current_settings().model_dump(), "data_dir": folder, "redis_url": url, "database_url": None}
+    )
     store = Store(settings.database)
     memory, session = Memory.open(settings, store), store.create_session("en", 0.3).id
-    milliseconds, writer = [], models(utility=lambda messages: TEXT)
+    milliseconds, writer = [], build_scripted_models(utility=lambda messages: TEXT)
     try:
         memory.wait(READY_SECONDS if url is None else 0.5)
         for number in range(1, turns + 1):
@@ -83,12 +85,12 @@ def _turn(folder: Path, turns: int, url: str | None) -> dict[str, object]:
     return {"turn_p50_ms": _at(milliseconds, 0.5), "turn_p95_ms": _at(milliseconds, 0.95), "turns": turns}
 
 
-def _full() -> State:
+def _full() -> MemoryState:
     """Returns a memory with twenty sentences, 25 entities and five turns."""
     lines = [_line(at, "sentence", text) for at, text in enumerate(TEXT.splitlines(), 1)]
     entities = [_line(100 + at, "entity", f"${at * 125}", f"item {at}") for at in range(25)]
     short = [MemoryTurn(number, f"{number} " + "q" * 80, "a" * 600) for number in range(1, 6)]
-    return State(version=1, lines=tuple(lines), entities=tuple(entities), short=tuple(short))
+    return MemoryState(version=1, lines=tuple(lines), entities=tuple(entities), short=tuple(short))
 
 
 def _line(number: int, kind: Kind, text: str, key: str = "") -> MemoryLine:
@@ -111,10 +113,18 @@ def _at(values: list[float], share: float) -> float:
 @contextlib.contextmanager
 def _tcp(folder: Path) -> Iterator[str]:
     """Runs a server of the same build on a TCP port of this machine; yields its URL."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = int(free.getsockname()[1])
-    command = [str(binary()), "--port", str(port), "--bind", "127.0.0.1", "--dir", str(folder), "--save", ""]
+    port = free_port()
+    command = [
+        str(find_server_binary()),
+        "--port",
+        str(port),
+        "--bind",
+        "127.0.0.1",
+        "--dir",
+        str(folder),
+        "--save",
+        "",
+    ]
     quiet = subprocess.DEVNULL
     server = subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet)
     try:

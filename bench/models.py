@@ -10,13 +10,13 @@ import httpx2
 from langchain_core.language_models import BaseChatModel
 
 from model import scripted
-from model.call.client import chat
+from model.call.client import build_chat_model
 from model.choice import resolve
 from model.embedded import slot
 from model.embedded.catalogue import QWEN25_CODER
 from model.modelset import ModelSet
-from model.profile import SMALL, choose
-from settings import Settings, current
+from model.profile import SMALL, choose_model_profile
+from settings import Settings, load_current_settings
 
 SEED = 7
 
@@ -28,16 +28,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def models(args: argparse.Namespace) -> ModelSet:
-    """Returns the model set to measure. Raises the errors of ``model.choice.resolve.models``."""
-    settings = current()
+    """Returns the model set to measure. Raises the errors of ``model.choice.resolve.resolve_models``."""
+    settings = load_current_settings()
     if args.url:
         return _running(args.url, args.context, settings)
-    return resolve.models(settings)
+    return resolve.resolve_models(settings)
 
 
 def codes() -> ModelSet:
     """Returns the small profile with models that nobody may call, for benches that measure code alone."""
-    return scripted.models(profile=SMALL)
+    return scripted.build_scripted_models(profile=SMALL)
 
 
 def _running(url: str, context: int, settings: Settings) -> ModelSet:
@@ -50,12 +50,14 @@ def _running(url: str, context: int, settings: Settings) -> ModelSet:
         response = httpx2.post(f"{root}/tokenize", json={"content": text}, timeout=settings.model_timeout)
         return len(response.raise_for_status().json()["tokens"])
 
-    chosen = choose(settings.model_profile, known=QWEN25_CODER.profile)
+    chosen = choose_model_profile(settings.model_profile, known=QWEN25_CODER.profile)
     sampling = chosen.profile.sampling
 
     def role(limit: int | None, temperature: float | None) -> BaseChatModel:
         body = {**slot.CALL, "seed": SEED, **(sampling.body() if sampling else {})}
-        return chat(url, "", "model", settings=settings, extra_body=body, max_tokens=limit, temperature=temperature)
+        return build_chat_model(
+            url, "", "model", settings=settings, extra_body=body, max_tokens=limit, temperature=temperature
+        )
 
     return ModelSet(
         chat=role(settings.answer_tokens, sampling.temperature if sampling else None),

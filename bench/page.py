@@ -18,7 +18,7 @@ from graph.turn.event import Done
 
 def main() -> None:
     """Answers lines until there are no more."""
-    agent = open_agent(settings.current())
+    agent = open_agent(settings.load_current_settings())
     agent.models()
     _say(ready=True)
     for line in sys.stdin:

@@ -21,7 +21,7 @@ from bench.everyday.conversation import Conversation, conversations
 from bench.everyday.figure import Kept, figures, judge, rows
 from bench.everyday.side import Played, Side
 from model.modelset import ModelSet
-from settings import current
+from settings import load_current_settings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -73,7 +73,7 @@ def play(args: argparse.Namespace, chosen: Sequence[Conversation], ours: Kept, t
     """Plays the conversations that ``ours`` and ``theirs`` lack, and adds them there. One side plays a whole
     conversation, then the other side plays it; the sides alternate in who begins. A side is saved after every
     conversation that it plays. Returns the product's models; None when the product had nothing to play."""
-    settings, models = current(), None
+    settings, models = load_current_settings(), None
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name, ExitStack() as stack:
         sides: list[tuple[Side, Kept, Path | None]] = []
         if any(candidate.name not in ours for candidate in chosen):

@@ -20,11 +20,11 @@ from langchain_core.runnables import RunnableLambda
 
 from bench import dialogue
 from bench import models as bench_models
-from graph.context.clock import local, now_text
+from graph.context.clock import now_text, read_local_time
 from graph.turn.agent import open_agent
 from graph.turn.event import Done
 from model.modelset import ModelSet
-from settings import current, load
+from settings import load_current_settings, load_settings
 
 FROM_TURN = 5
 
@@ -59,7 +59,7 @@ def converse(models: ModelSet, questions: Sequence[str], answer_tokens: int) -> 
     """Holds a conversation of its own and returns its turns; waits for side work between the turns."""
     with tempfile.TemporaryDirectory() as folder:
         overrides = {"data_dir": Path(folder), "answer_tokens": answer_tokens, "titles": False, "memory": False}
-        settings = load(**{**current().model_dump(), **overrides})
+        settings = load_settings(**{**load_current_settings().model_dump(), **overrides})
         agent = open_agent(settings, lambda: models)
         session = agent.store.create_session("ko", 0.3)
         turns: list[Done] = []
@@ -79,7 +79,7 @@ def changing_first(model: BaseChatModel) -> BaseChatModel:
     def move(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
         system, *rest = messages
         stripped = [_without_block(message) if isinstance(message, HumanMessage) else message for message in rest]
-        return [SystemMessage(f"{now_text('ko', local())}\n\n{system.text}"), *stripped]
+        return [SystemMessage(f"{now_text('ko', read_local_time())}\n\n{system.text}"), *stripped]
 
     return cast(BaseChatModel, RunnableLambda(move) | cast(Any, model))
 

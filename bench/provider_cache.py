@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from model.cache import LOOK_BACK, MOST
-from world.placement import texts
+from world.prompt.placement import list_message_texts
 
 SECONDS = 300.0
 READ, WRITE = 0.1, 1.25
@@ -99,7 +99,7 @@ def _of(message: Mapping[str, Any], count: Any) -> list[Block]:
     made = []
     for part in parts:
         plain = {name: value for name, value in part.items() if name != "cache_control"}
-        text = "".join(texts({"content": [part]}))
+        text = "".join(list_message_texts({"content": [part]}))
         same = json.dumps([message["role"], plain], ensure_ascii=False, sort_keys=True)
         made.append(Block(same, count(text), bool(part.get("cache_control"))))
     return made
@@ -118,8 +118,13 @@ def _prefixes(blocks: Sequence[Block]) -> tuple[list[str], list[int]]:
 
 
 def shares(costs: Sequence[Cost], first: int = 5) -> dict[str, float]:
-    """Returns ``hit_share``, the mean over the turns from ``first`` on of the cached part of the prompt, and
-    ``saved_share``, the part of the whole cost that the cache saves."""
+    """Returns ``hit_share``, the mean over the turns from ``first`` on of the cached part of the prompt,
+    ``saved_share``, the part of the whole cost that the cache saves, and ``price``, the whole cost in tokens of a
+    prompt without a cache: the shares alone grow with whatever stands in a prompt."""
     hits = [cost.cached / cost.prompt for cost in costs[first - 1 :]]
     paid, full = sum(cost.price for cost in costs), sum(cost.full_price for cost in costs)
-    return {"hit_share": round(sum(hits) / len(hits), 4), "saved_share": round(1 - paid / full, 4)}
+    return {
+        "hit_share": round(sum(hits) / len(hits), 4),
+        "saved_share": round(1 - paid / full, 4),
+        "price": round(paid),
+    }

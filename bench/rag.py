@@ -21,7 +21,7 @@ from graph.turn.agent import Agent, open_agent
 from retrieval import Library
 from retrieval.answer.fallback import NOT_FOUND, NOT_READY
 from retrieval.product_docs import first_run
-from settings import current
+from settings import load_current_settings
 
 QUESTIONS = Path(__file__).parent / "data" / "rag.jsonl"
 KINDS = ("answer", "again", "section", "none", "other")
@@ -109,7 +109,7 @@ def _agent(args: argparse.Namespace, folder: Path) -> Agent:
     """Opens the app's agent over an index of its own."""
     chosen = models(args)
     overrides = {"data_dir": args.library or folder, "database_url": None, "memory": False, "titles": False}
-    return open_agent(current().model_copy(update={**overrides, "retrieval": True}), lambda: chosen)
+    return open_agent(load_current_settings().model_copy(update={**overrides, "retrieval": True}), lambda: chosen)
 
 
 def _library(agent: Agent) -> Library:
@@ -123,7 +123,7 @@ Ask = Callable[[Agent, Mapping[str, Any]], tuple[LookedUp, str | None]]
 
 def _answered(agent: Agent, row: Mapping[str, Any]) -> tuple[LookedUp, str | None]:
     """Runs a whole turn; the answer is empty when the turn failed."""
-    session = agent.store.create_session(row["language"], current().compression_rate)
+    session = agent.store.create_session(row["language"], load_current_settings().compression_rate)
     for _ in agent.run(session.id, row["question"], asks=False):
         pass
     turn = agent.store.turn(session.id, 1)

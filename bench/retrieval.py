@@ -18,14 +18,14 @@ from platformdirs import user_cache_dir
 
 from errors import BadSetting
 from model.embedding import BuiltIn, Vectors
-from retrieval.answer.fuse import CANDIDATES, fuse
+from retrieval.answer.fuse import CANDIDATES, fuse_scores
 from retrieval.index.lexical import Lexical
-from retrieval.index.row import digest
-from retrieval.index.segment import Segment, marks
-from retrieval.index.vectors import FaissSearcher, build
-from retrieval.index.word import installed
-from retrieval.read.split import split
-from text.language import detect
+from retrieval.index.segment import Segment, build_hash_marks
+from retrieval.index.vectors import FaissSearcher, build_faiss_index
+from retrieval.index.word import find_installed_cut
+from retrieval.read.split import split_passages
+from text.digest import hash_text
+from text.language import detect_language
 
 OWN = "sections.jsonl"
 METHODS = ("dense", "lexical", "fused")
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> dict[str, object]:
     section's rank is that of its best passage. Vectors are kept in the user's cache folder.
     """
     names = set(args.only.split(",")) if args.only else None
-    result: dict[str, object] = {"tokens": installed()}
+    result: dict[str, object] = {"tokens": find_installed_cut()}
     for data_set in sets(args.data):
         if names is None or data_set.name in names:
             result[data_set.name] = measure(data_set, args.limit)
@@ -96,11 +96,11 @@ def measure(data: Set, limit: int) -> dict[str, dict[str, float]]:
     """Returns recall, MRR, nDCG and milliseconds by method."""
     vectors = embedded(data.texts, query=False)
     ids = np.arange(len(data.texts))
-    dense = FaissSearcher(build(ids, vectors))
-    cut = installed()
-    hashes = [digest(text) for text in data.texts]
-    lexical = Lexical(marks(hashes), [Segment.make(dict(zip(hashes, data.texts, strict=True)), cut)], cut)
-    languages = np.asarray([detect(text) for text in data.texts])
+    dense = FaissSearcher(build_faiss_index(ids, vectors))
+    cut = find_installed_cut()
+    hashes = [hash_text(text) for text in data.texts]
+    lexical = Lexical(build_hash_marks(hashes), [Segment.make(dict(zip(hashes, data.texts, strict=True)), cut)], cut)
+    languages = np.asarray([detect_language(text) for text in data.texts])
     ranks: dict[str, list[int]] = {method: [] for method in METHODS}
     spent = dict.fromkeys(METHODS, 0.0)
     chosen = list(zip(data.questions, data.gold, strict=True))[: limit or None]
@@ -131,7 +131,7 @@ def _searches(
     best = best[scores[best] > 0]
     scored = time.process_time()
     at = np.union1d(nearest, best)
-    score = fuse(vectors[at] @ vector, scores[at] / bound, languages[at] != detect(question))
+    score = fuse_scores(vectors[at] @ vector, scores[at] / bound, languages[at] != detect_language(question))
     order = at[np.argsort(-score, kind="stable")]
     yield "dense", nearest, searched - began
     yield "lexical", best, scored - searched
@@ -174,7 +174,9 @@ def _set(name: str, texts: list[str], questions: list[str], gold: list[int]) -> 
 
 def _sections(name: str, sections: list[dict[str, Any]], asked: list[dict[str, Any]], key: str) -> Set:
     numbers = {row["id"]: at for at, row in enumerate(sections)}
-    pieces = [(at, piece.text) for at, row in enumerate(sections) for piece in split(row["text"], markdown=True)]
+    pieces = [
+        (at, piece.text) for at, row in enumerate(sections) for piece in split_passages(row["text"], markdown=True)
+    ]
     known = [row for row in asked if row[key] in numbers]
     owner = np.asarray([at for at, _ in pieces])
     gold = np.asarray([numbers[row[key]] for row in known])

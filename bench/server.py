@@ -22,10 +22,11 @@ from typing import Any
 
 import psutil
 
+from bench.port import free_port
 from bench.upstream import MODEL
 from errors import MissingExtra
-from memory.redis.server import binary
-from settings import Settings, child_environment, variable
+from memory.redis.server import find_server_binary
+from settings import Settings, child_environment, find_variable_name
 
 ROOT = Path(__file__).parents[1]
 START_SECONDS = 120.0
@@ -107,7 +108,7 @@ def upstream(folder: Path, port: int | None = None) -> contextlib.AbstractContex
 def environment(folder: Path, model: str, /, **settings: str) -> dict[str, str]:
     """Returns the environment of a process of Gieok's on the model server at the address ``model``, with its data in
     ``folder``. The settings of this machine do not count. ``settings``: those that differ from the defaults."""
-    own = {variable(name): "" for name in Settings.model_fields}  # an empty variable counts as not set
+    own = {find_variable_name(name): "" for name in Settings.model_fields}  # an empty variable counts as not set
     given = {"OPENAI_BASE_URL": model, "OPENAI_API_KEY": "none", "CHAT_MODEL": MODEL, "GIEOK_LOCAL_SERVERS": ","}
     given |= {"GIEOK_DATA_DIR": str(folder / "data"), "PYTHON_KEYRING_BACKEND": "keyring.backends.fail.Keyring"}
     return {**child_environment(), **own, **given, **settings}
@@ -169,7 +170,7 @@ def postgres_server(connections: int = 400) -> Iterator[Any]:
 def valkey(port: int | None = None) -> Iterator[str]:
     """Starts Valkey on this port of the machine, or a free one, without persistence; yields its address."""
     port = port or free_port()
-    command = [str(binary()), "--port", str(port), "--bind", "127.0.0.1", "--save", ""]
+    command = [str(find_server_binary()), "--port", str(port), "--bind", "127.0.0.1", "--save", ""]
     with tempfile.TemporaryDirectory(prefix="gieok-bench-") as folder:
         quiet = subprocess.DEVNULL
         process = subprocess.Popen([*command, "--dir", folder], stdin=quiet, stdout=quiet, stderr=quiet)
@@ -179,13 +180,6 @@ def valkey(port: int | None = None) -> Iterator[str]:
         finally:
             process.terminate()
             process.wait()
-
-
-def free_port() -> int:
-    """Returns a port of this machine on which nothing listens."""
-    with socket.socket() as tried:
-        tried.bind(("127.0.0.1", 0))
-        return int(tried.getsockname()[1])
 
 
 def _listens(port: int) -> None:

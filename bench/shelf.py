@@ -16,13 +16,14 @@ import numpy as np
 
 import settings
 from model.embedding import Vectors
-from retrieval.change import SourceFile, stage
+from retrieval.change import SourceFile, stage_file
 from retrieval.index import search
 from retrieval.index.published import Shelf
-from retrieval.index.row import RevisionState, Rows, digest, embedded_text, passage_row
+from retrieval.index.row import LibraryRows, RevisionState, embedded_text, passage_row
 from retrieval.index.vectors import FaissIndex
 from retrieval.read.split import Piece
 from store import Store
+from text.digest import hash_text
 
 WORDS, VOCABULARY, PER_DOCUMENT, MANY = 60, 30_000, 100, 5000
 
@@ -55,7 +56,7 @@ def texts(count: int) -> Iterator[str]:
 def measure(folder: Path, vectors: Vectors, asked: Vectors) -> dict[str, Any]:
     """Returns the bytes, and the times to open the library, to run whole queries and to publish one more document: in
     the library that was just filled, and in one that was just opened."""
-    chosen = settings.load(_env_file=None, data_dir=folder)
+    chosen = settings.load_settings(_env_file=None, data_dir=folder)
     store, embedder = Store(chosen.database), GivenVectors(asked)
 
     def shelf() -> Shelf:
@@ -69,7 +70,7 @@ def measure(folder: Path, vectors: Vectors, asked: Vectors) -> dict[str, Any]:
     view = fresh.open()
     opened = time.perf_counter() - began
     questions = [f"query {at} {' '.join(text.split()[:6])}" for at, text in enumerate(texts(len(asked)))]
-    spent = [_spent(partial(search.search_all, view, fresh.rows, embedder, question)) for question in questions]
+    spent = [_spent(partial(search.search_all_types, view, fresh.rows, embedder, question)) for question in questions]
     cold = _published(fresh, embedder, 2)
     store.close()
     return {
@@ -82,7 +83,7 @@ def measure(folder: Path, vectors: Vectors, asked: Vectors) -> dict[str, Any]:
     }
 
 
-def _fill(store: Store, rows: Rows, vectors: Vectors, model: str) -> None:
+def _fill(store: Store, rows: LibraryRows, vectors: Vectors, model: str) -> None:
     new_texts = texts(len(vectors))
     for start in range(0, len(vectors), MANY):
         part = vectors[start : start + MANY]
@@ -99,20 +100,20 @@ def _fill(store: Store, rows: Rows, vectors: Vectors, model: str) -> None:
 def _passage(at: int, text: str) -> dict[str, Any]:
     piece = Piece(at % PER_DOCUMENT, 0, (f"Section {at}",), text, at % 3 == 0)
     row = passage_row(at + 1, at // PER_DOCUMENT + 1, "Document", "faq" if at % 4 == 0 else "guide", piece)
-    return {**row, "hash": digest(embedded_text("Document", piece.path, text))}
+    return {**row, "hash": hash_text(embedded_text("Document", piece.path, text))}
 
 
 def _document(number: int) -> dict[str, Any]:
     state = {"asked_type": None, "error": None, "state": "ready", "language": "en", "doc_type": "guide"}
-    identity = {"key": digest(str(number)), "name": f"{number}.md", "source": f"/{number}.md", "title": "Document"}
+    identity = {"key": hash_text(str(number)), "name": f"{number}.md", "source": f"/{number}.md", "title": "Document"}
     return {"id": number, "hash": "", "size": 0, "sections": 1, "passages": 1, "added": 0.0, **state, **identity}
 
 
 def _published(shelf: Shelf, given: GivenVectors, number: int) -> float:
     """Publishes one more document, whose vector is known, and returns the processor seconds."""
     data = f"# New {number}\n\nA new passage.".encode()
-    staged = stage(SourceFile(f"new{number}.md", f"upload:new{number}.md", lambda: data), data, None, len(data))
-    shelf.rows.keep_vectors([digest(text) for text in staged.texts()], given.passages(staged.texts()), given.name)
+    staged = stage_file(SourceFile(f"new{number}.md", f"upload:new{number}.md", lambda: data), data, None, len(data))
+    shelf.rows.keep_vectors([hash_text(text) for text in staged.texts()], given.passages(staged.texts()), given.name)
     return _spent(partial(shelf.publish, [staged]))
 
 

@@ -45,7 +45,7 @@ from bench.load import Person, share
 from bench.proxy import UNLIMITED
 from bench.server import ROOT, environment
 from bench.upstream import mark, pace
-from store import Store, Turn
+from store import Store, TurnRow
 
 TURNS = 10
 """Turns of a conversation."""
@@ -344,9 +344,9 @@ def _inject(fault: Fault, seconds: float) -> None:
         time.sleep(seconds)
 
 
-def _read_record(database: str) -> dict[str, list[Turn]]:
+def _read_record(database: str) -> dict[str, list[TurnRow]]:
     """Returns the turns on the shown paths of all conversations by their questions."""
-    found = defaultdict[str, list[Turn]](list)
+    found = defaultdict[str, list[TurnRow]](list)
     with contextlib.closing(Store(database)) as store:
         every = store.everyone
         for session in every.sessions(limit=10_000_000):
@@ -355,12 +355,12 @@ def _read_record(database: str) -> dict[str, list[Turn]]:
     return dict(found)
 
 
-def _list_answers(turns: Sequence[Turn]) -> list[str | None]:
+def _list_answers(turns: Sequence[TurnRow]) -> list[str | None]:
     """Returns the whole answers."""
     return [turn.answer for turn in turns if turn.status == "done"]
 
 
-def _show_turn(turn: Turn) -> str:
+def _show_turn(turn: TurnRow) -> str:
     return f"{turn.session_id} {turn.number} {turn.status}{' told' * turn.given}"
 
 

@@ -18,9 +18,9 @@ from graph.summary.original import Original as Chunk
 from memory.fold import by_model
 from memory.fold.fold_input import FoldInput
 from memory.state import Entity, MemoryTurn
-from model.call.token import estimate
-from model.price import usd
-from model.scripted import ScriptedModel, models
+from model.call.token import estimate_tokens
+from model.price import compute_call_price
+from model.scripted import ScriptedModel, build_scripted_models
 
 TURN_TOKENS, RATE = 300, 0.3
 SPECIFIED = {"memory": (2000, 400), "look_up": (1000, 500), "answer": (1500, 1000)}
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> dict[str, object]:
 
 def _session(turns: int, fold: tuple[int, int], summary: tuple[int, int], price: str) -> dict[str, object]:
     def month(count: float, tokens: tuple[int, int]) -> int:
-        return round(MONTHLY * count * (usd(price, tokens[0], 0, tokens[1]) or 0.0))
+        return round(MONTHLY * count * (compute_call_price(price, tokens[0], 0, tokens[1]) or 0.0))
 
     look_ups = month(turns, SPECIFIED["look_up"])
     answers = month(turns, SPECIFIED["answer"])
@@ -69,18 +69,18 @@ def _fold() -> tuple[int, int]:
     values = [{"key": entity.key, "value": entity.value, "replaces": None} for entity in entities]
     reply = json.dumps({"memory": text.splitlines(), "entities": values, "gone": []})
     utility = ScriptedModel([reply, reply])
-    by_model.make(FoldInput(text, entities, turns, default="en"), models(utility=utility), 500)
-    return sum(estimate(message.text) for message in utility.calls[0]), estimate(reply)
+    by_model.fold_by_model(FoldInput(text, entities, turns, default="en"), build_scripted_models(utility=utility), 500)
+    return sum(estimate_tokens(message.text) for message in utility.calls[0]), estimate_tokens(reply)
 
 
 def _summary() -> tuple[int, int]:
     """Returns the prompt and answer tokens of one summary of three turns."""
     messages = [message for _ in range(3) for message in (HumanMessage(QUESTION), AIMessage(_answer()))]
     chunk = Chunk(tuple(messages), (1, 2, 3), RATE, "en")
-    return sum(estimate(message.text) for message in chunk.opening(10**6)), int(3 * TURN_TOKENS * RATE)
+    return sum(estimate_tokens(message.text) for message in chunk.build_opening(10**6)), int(3 * TURN_TOKENS * RATE)
 
 
 def _answer() -> str:
     """Returns an answer that has, together with its question, the tokens of a specified turn."""
-    count = (TURN_TOKENS - estimate(QUESTION)) // estimate(SENTENCE)
+    count = (TURN_TOKENS - estimate_tokens(QUESTION)) // estimate_tokens(SENTENCE)
     return (SENTENCE * count).strip()

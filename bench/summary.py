@@ -15,9 +15,9 @@ from bench.models import add_arguments as add_model_arguments
 from bench.models import codes, models
 from errors import SummaryRejected
 from graph.context.turns import CHUNK
-from graph.summary import SLACK, SMALL, Made, Writer, make
+from graph.summary import SLACK, SMALL, ChunkSource, Made, Writer, make_chunk_summary
 from model.modelset import ModelSet
-from text import fact
+from text.fact import fact
 
 HEADLINE = 0.3
 RATES = (HEADLINE, 0.1, 0.5)
@@ -129,16 +129,8 @@ def samples() -> list[Chunk]:
 def summarise(chosen: ModelSet, chunk: Chunk, rate: float, writer: Writer) -> SummaryOutcome:
     """Summarises one chunk at one rate; a rejected summary gives an outcome, too."""
     try:
-        summary = make(
-            chunk.messages,
-            list(chunk.turns),
-            thread_id=chunk.dialogue.id,
-            rate=rate,
-            models=chosen,
-            language=chunk.dialogue.language,
-            stop=None,
-            writer=writer,
-        )
+        source = ChunkSource(chunk.messages, list(chunk.turns), chunk.dialogue.id, rate, chunk.dialogue.language)
+        summary = make_chunk_summary(source, chosen, None, writer=writer)
     except SummaryRejected:
         summary = None
     return SummaryOutcome(chunk, rate, summary)
@@ -163,9 +155,9 @@ def figures(outcomes: Sequence[SummaryOutcome]) -> dict[str, object]:
 
 def _in(listed: str, text: str) -> bool:
     """Returns whether a fact listed by hand is in a text: by value where the fact has one, else by its letters."""
-    facts = fact.facts(listed)
+    facts = fact.find_facts(listed)
     if facts:
-        return all(fact.holds(text, value) for value in facts)
+        return all(fact.has_fact_value(text, value) for value in facts)
     return re.sub(r"\s", "", listed).casefold() in re.sub(r"\s", "", text).casefold()
 
 

@@ -24,7 +24,7 @@ from langchain_core.messages.ai import UsageMetadata
 from graph.turn.agent import Agent, open_agent
 from graph.turn.event import Done
 from model import scripted
-from settings import load
+from settings import load_settings
 
 MARKS = (10, 50, 100, 1000)
 WARMING = 8
@@ -62,8 +62,8 @@ def measure(folder: Path, turns: int, marks: set[int], memory: bool = False) -> 
 
     A short conversation runs first, so that the work that a process does only once does not count as turn 10's.
     """
-    models = scripted.models(chat=whole(answers()), utility=whole(summary))
-    agent = open_agent(load(data_dir=folder, titles=False, memory=memory), lambda: models)
+    models = scripted.build_scripted_models(chat=whole(answers()), utility=whole(summary))
+    agent = open_agent(load_settings(data_dir=folder, titles=False, memory=memory), lambda: models)
     first = agent.store.create_session("en", 0.3)
     for number in range(1, WARMING + 1):
         take(agent, first.id, f"Question {number}")

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from graph.context.turns import CHUNK
 from graph.state import SummaryRecord
-from settings import load
+from settings import load_settings
 from store import Finished, Store
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def reply(body: dict[str, Any], args: argparse.Namespace) -> Reply:
 def seeded(folder: Path, turns: int) -> str:
     """Writes a session of finished turns straight into the store and returns its id."""
     folder.mkdir(parents=True, exist_ok=True)
-    store = Store(load(data_dir=folder).database)
+    store = Store(load_settings(data_dir=folder).database)
     session = store.create_session("ko", 0.3).id
     for number in range(1, turns + 1):
         store.accept_turn(session, f"{number}번째 질문입니다")

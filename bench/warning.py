@@ -97,7 +97,7 @@ def _told(source: str, first: int, data: Path | None) -> frozenset[str]:
     """Returns the facts of a chunk that a warning may name."""
     turns = _dialogues(source.partition("/")[0], data)[source]
     messages = tuple(chain.from_iterable(turns[first - 1 : first - 1 + CHUNK]))
-    return frozenset(fact.text for fact in Original(messages, (1, 2, 3), 0.3, "en").told)
+    return frozenset(fact.text for fact in Original(messages, (1, 2, 3), 0.3, "en").told_facts)
 
 
 @cache

@@ -25,15 +25,15 @@ from typing import Any
 
 from bench.provider_cache import Block, Cost, ProviderCache, blocks, shares
 from model import scripted
-from model.cache import marked
-from model.call.token import estimate
+from model.cache import mark_breakpoints
+from model.call.token import estimate_tokens
 from model.raw import RawAnswer
-from settings import Settings, load
+from settings import Settings, load_settings
 from store import Store
 from store.world.record import LAYERS, LoreEntry, World
-from world.engine import Engine
-from world.told import Line
-from world.turn import Turn
+from world.engine import WorldEngine
+from world.story.told import StoryMessage
+from world.turn.turn import StoryTurn
 
 Json = dict[str, Any]
 SYSTEM, QUESTION, ANSWER, MINIMUM = 4600, 17, 308, 4096
@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> dict[str, object]:
     with tempfile.TemporaryDirectory(prefix="gieok-bench-") as folder:
         sent = _played(Path(folder), args.turns)
     rows += [_row(name, _costs(sent, layout)) for name, layout in LAYOUTS.items()]
-    size = sum(estimate(_changing(one.body)) for one in sent) / len(sent)
+    size = sum(estimate_tokens(_changing(one.body)) for one in sent) / len(sent)
     if args.model:
         rows.append(_embedded(args.model_turns, args.model_pause))
     return {"specification": {"hit_share": HIT, "saved_share": SAVED}, "changing_tokens": round(size), "rows": rows}
@@ -116,7 +116,7 @@ class Recording:
     def ask(self, body: Mapping[str, Any], stop: threading.Event) -> Iterator[RawAnswer]:
         """Keeps the request and answers it."""
         text = self.answer(len(self.sent) + 1)
-        self.sent.append(Sent(dict(body), estimate(text)))
+        self.sent.append(Sent(dict(body), estimate_tokens(text)))
         with scripted.ScriptedRaw(scripted.ScriptedModel([text])).ask(body, stop) as answer:
             yield answer
 
@@ -125,7 +125,7 @@ class Recording:
 class Story:
     """A client that plays a story turn by turn with the whole history. ``options``: further fields of its requests."""
 
-    engine: Engine
+    engine: WorldEngine
     world: World
     raw: Any
     messages: list[Json]
@@ -135,19 +135,19 @@ class Story:
         """Asks the next question; returns the receipt."""
         question = _text(f"{turn}번째로 {PLACES[turn % 5]}에서 둘러본다.", QUESTION)
         self.messages.append({"role": "user", "content": question})
-        begun = self.engine.begin([Line(one["role"], one["content"]) for one in self.messages], self.world)
+        begun = self.engine.begin([StoryMessage(one["role"], one["content"]) for one in self.messages], self.world)
         body = {"model": self.raw.model, "messages": self.messages, "stream": True, **self.options}
-        running = Turn(self.engine, self.raw, begun, body, counted=False)
+        running = StoryTurn(self.engine, self.raw, begun, body, counted=False)
         ended = running.run(threading.Event(), lambda *_: None, lambda _: None)
-        self.messages.append({"role": "assistant", "content": running.reply.shown})
+        self.messages.append({"role": "assistant", "content": running.reply.visible_text})
         return ended.receipt
 
 
 def _played(folder: Path, turns: int) -> list[Sent]:
-    settings = load(data_dir=folder, provider="hosted", openai_api_key="none")
-    models = scripted.models(utility=lambda _: "{}")
+    settings = load_settings(data_dir=folder, provider="hosted", openai_api_key="none")
+    models = scripted.build_scripted_models(utility=lambda _: "{}")
     store = Store(settings.database)
-    engine = Engine.open(settings, store, lambda: models)
+    engine = WorldEngine.open(settings, store, lambda: models)
     raw = Recording(_answer)
     try:
         story = _story(engine, raw)
@@ -159,14 +159,14 @@ def _played(folder: Path, turns: int) -> list[Sent]:
     return raw.sent
 
 
-def _story(engine: Engine, raw: Any) -> Story:
+def _story(engine: WorldEngine, raw: Any) -> Story:
     """Returns a story in a world with a lorebook. The client's system text and ours together have the specified
     size."""
     worlds = engine.store.worlds
     world = worlds.create("어둠의 숲", "ko", "아리아")
     worlds.put_lore(world.id, [_entry(at) for at in range(LORE)])
-    ours = engine.prompt(engine.begin([Line("user", "시작")], world)).prefix
-    return Story(engine, world, raw, [{"role": "system", "content": _text("카드.", SYSTEM - estimate(ours))}])
+    ours = engine.prompt(engine.begin([StoryMessage("user", "시작")], world)).prefix
+    return Story(engine, world, raw, [{"role": "system", "content": _text("카드.", SYSTEM - estimate_tokens(ours))}])
 
 
 def _entry(at: int) -> LoreEntry:
@@ -184,8 +184,8 @@ def _answer(turn: int) -> str:
 def _text(begin: str, size: int) -> str:
     """Returns a text of about so many tokens."""
     text = begin
-    while estimate(text) < size:
-        text += f" {WORDS}" if size - estimate(text) > estimate(WORDS) else " 비."
+    while estimate_tokens(text) < size:
+        text += f" {WORDS}" if size - estimate_tokens(text) > estimate_tokens(WORDS) else " 비."
     return text
 
 
@@ -198,15 +198,15 @@ def _costs(sent: Sequence[Sent], layout: Callable[[Json], list[Block]]) -> list[
 
 
 def _ours(body: Json) -> list[Block]:
-    return blocks(body["messages"], estimate)
+    return blocks(body["messages"], estimate_tokens)
 
 
 def _without_block(body: Json) -> list[Block]:
-    return blocks([*body["messages"][:-2], body["messages"][-1]], estimate)
+    return blocks([*body["messages"][:-2], body["messages"][-1]], estimate_tokens)
 
 
 def _automatic(body: Json) -> list[Block]:
-    return blocks(body["messages"], estimate, last=True)
+    return blocks(body["messages"], estimate_tokens, last=True)
 
 
 def _naive(body: Json) -> list[Block]:
@@ -214,8 +214,8 @@ def _naive(body: Json) -> list[Block]:
     plain = [{**one, "content": _plain(one)} for one in body["messages"]]
     first = {**plain[0], "content": f"{plain[0]['content']}\n\n{plain[-2]['content']}"}
     messages = [first, *plain[1:-2], plain[-1]]
-    request = marked({"messages": messages}, len(messages) - 1, count=estimate, minimum=MINIMUM)
-    return blocks(request["messages"], estimate)
+    request = mark_breakpoints({"messages": messages}, len(messages) - 1, count=estimate_tokens, minimum=MINIMUM)
+    return blocks(request["messages"], estimate_tokens)
 
 
 def _changing(body: Json) -> str:
@@ -241,14 +241,14 @@ LAYOUTS: dict[str, Callable[[Json], list[Block]]] = {
 def _embedded(turns: int, pause: float) -> dict[str, object]:
     """Plays the story with the embedded model, whose server tells how much of a prompt it had read before. ``pause``:
     seconds between an answer and the next message, in which the model reads ahead."""
-    from model.choice.resolve import models as resolved
+    from model.choice.resolve import resolve_models as resolved
 
     base = Settings()
     with tempfile.TemporaryDirectory(prefix="gieok-bench-") as folder:
-        settings = load(data_dir=base.data_dir, provider="embedded")
+        settings = load_settings(data_dir=base.data_dir, provider="embedded")
         models = resolved(settings)
         store = Store(f"sqlite:///{folder}/world.db")
-        engine = Engine.open(load(data_dir=Path(folder)), store, lambda: models)
+        engine = WorldEngine.open(load_settings(data_dir=Path(folder)), store, lambda: models)
         try:
             story = _story(engine, models.raw)
             story.options = {"max_tokens": EMBEDDED_ANSWER}

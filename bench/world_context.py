@@ -20,15 +20,15 @@ import numpy as np
 
 from bench.world_text import PLAYER, Generated
 from model.embedding import Vectors, built_in
-from settings import current
+from settings import load_current_settings
 from store import Store
-from store.world.record import NewNode, Node, World
+from store.world.record import NewNode, StoryNode, World
 from store.world.turns import needs_snapshot
-from world.budget import Budgets
-from world.context import build
-from world.file import WorldFiles
-from world.source import Source, asked
-from world.story import Stories, snapshot_of
+from world.file.file import WorldFiles
+from world.prompt.budget import Budgets
+from world.prompt.context import build_world_context
+from world.prompt.source import Source, cut_query_text
+from world.story.story import Stories, build_state_snapshot
 
 REAL = 48
 """How many texts are embedded; the other vectors lie around theirs."""
@@ -50,8 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @dataclass
 class Times:
-    """Milliseconds of each round. ``build``: all that follows the question's vector; ``cpu``: processor time of it;
-    ``embedded``: with the vector."""
+    """Milliseconds of each round. ``build_world_context``: all that follows the question's vector; ``cpu``: processor
+    time of it; ``embedded``: with the vector."""
 
     build: list[float] = field(default_factory=list)
     cpu: list[float] = field(default_factory=list)
@@ -94,14 +94,17 @@ class Story:
         self.world: World = self.rows.create("Bench", "ko", PLAYER)
         self.stories = Stories(self.store.everyone.worlds)
         self.embedder = built_in()
-        self.node: Node | None = None
+        self.node: StoryNode | None = None
         self.tokens: dict[str, int] = {}
         self._asked = 0
         self._chance = np.random.default_rng(7)
         self._real = self.embedder.passages([words.question(number) for number in range(REAL)])
         self._fill(folder)
         self.source = Source(
-            WorldFiles(folder / "world"), Budgets.of(current()), self.embedder.name, lambda _: "End with a state block."
+            WorldFiles(folder / "world"),
+            Budgets.of(load_current_settings()),
+            self.embedder.name,
+            lambda _: "End with a state block.",
         )
 
     def _fill(self, folder: Path) -> None:
@@ -115,7 +118,7 @@ class Story:
 
     def play(self, episodes: int) -> None:
         """Plays a long story, then branches that start from several places of it and are left again."""
-        main, path = episodes - episodes // BRANCHES, list[Node]()
+        main, path = episodes - episodes // BRANCHES, list[StoryNode]()
         for _ in range(main):
             path.append(self._turn())
         end = self.node
@@ -136,7 +139,7 @@ class Story:
             self._asked += 1
             question = self.words.question(self._asked)
             begun = time.perf_counter()
-            query = self.embedder.query(asked(question))
+            query = self.embedder.query(cut_query_text(question))
             embedded = time.perf_counter()
             cpu = time.process_time()
             self._build(question, query)
@@ -150,17 +153,17 @@ class Story:
 
     def _build(self, question: str, query: Vectors) -> None:
         state = self.stories.state(self.node, self.world)
-        given = self.source.given(self.rows, self.world, self.node, state, question, query)
-        self.tokens = build(given).report["tokens"]
+        given = self.source.gather_prompt_input(self.rows, self.world, self.node, state, question, query)
+        self.tokens = build_world_context(given).report["tokens"]
 
-    def _turn(self) -> Node:
+    def _turn(self) -> StoryNode:
         turn = self.node.turn + 1 if self.node else 1
         new = NewNode(f"{self.words.question(turn)} {turn}", (f"Answer {turn}.",), f"Answer {turn}.", "raw")
         node = self.rows.add(self.world.id, self.node, new)
         changes = self.words.changes(turn, self.ids)
         before = self.stories.state(self.node, self.world)
         after = before.after(changes, turn)
-        snapshot = snapshot_of(after, self.rows.begin_state(self.world.id)) if needs_snapshot(node) else None
+        snapshot = build_state_snapshot(after, self.rows.begin_state(self.world.id)) if needs_snapshot(node) else None
         self.rows.settle(node.id, changes, origin="block", snapshot=snapshot)
         self._put("episode", [(node.id, turn)])
         self.node = self.rows.node(node.id)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 
-from store.world.record import LAYERS, Changes, Character, Episode, Item, Location, LoreEntry, LoreMark, Relation
+from store.world.record import LAYERS, Changes, Character, Episode, Location, LoreEntry, LoreMark, PlayerItem, Relation
 
 PLAYER = "아리아"
 _WHO = (
@@ -149,7 +149,7 @@ class Generated:
             (Character(PLAYER, places[0], 100), *(Character(one, pick(places), 50) for one in people)),
             tuple(Relation(PLAYER, one, "friend", self.chance.randint(-5, 5)) for one in people[::5]),
             tuple(Location(one, adjacent=tuple(self.chance.sample(places, 3))) for one in places),
-            tuple(Item(one) for one in self.things[0][:10]),
+            tuple(PlayerItem(one) for one in self.things[0][:10]),
         )
 
     def changes(self, turn: int, ids: list[int]) -> Changes:

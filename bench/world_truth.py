@@ -28,12 +28,12 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolCall, ToolMessag
 from bench.world_block import DAMAGES, damaged, whole
 from model import scripted
 from model.modelset import ModelSet
-from settings import current, load
+from settings import load_current_settings, load_settings
 from store import Store
-from store.world.record import HELD, Changes, LoreEntry, Node, World
+from store.world.record import HELD, Changes, LoreEntry, StoryNode, World
 from text.language import Language
-from world.engine import Engine
-from world.state import State
+from world.engine import WorldEngine
+from world.story.state import StoryState
 
 DATA = Path(__file__).parent / "data" / "world_truth"
 SHARE = 0.15
@@ -188,10 +188,10 @@ def _play_story(
     head, turns = story
     told = answers(turns, language, played.damaged, seed)
     with tempfile.TemporaryDirectory(prefix="gieok-bench-") as folder:
-        settings = load(data_dir=Path(folder))
+        settings = load_settings(data_dir=Path(folder))
         models = _models(told, turns, played, real=real)
         store = Store(settings.database)
-        engine = Engine.open(settings, store, lambda: models)
+        engine = WorldEngine.open(settings, store, lambda: models)
         try:
             _turns(engine, _world(store, head, cast(Language, language)), turns, played)
         finally:
@@ -226,7 +226,7 @@ def _models(told: Iterator[str], turns: list[Row], played: Played, *, real: bool
         call = ToolCall(name="read_turns", args={"first": 1, "last": 10}, id="read")
         return AIMessage("", tool_calls=[call])
 
-    models = scripted.models(narrate, extract)
+    models = scripted.build_scripted_models(narrate, extract)
     models = replace(models, curator=scripted.ScriptedModel(curate), context_size=100_000)
     return replace(models, utility=_counted(played)) if real else models
 
@@ -239,11 +239,11 @@ def _counted(played: Played) -> Any:
         def on_chat_model_start(self, *_: Any, **__: Any) -> None:
             played.calls["light"] += 1
 
-    return resolve.models(current()).utility.with_config(callbacks=[Counting()])
+    return resolve.resolve_models(load_current_settings()).utility.with_config(callbacks=[Counting()])
 
 
-def _turns(engine: Engine, world: World, turns: list[Row], played: Played) -> None:
-    node: Node | None = None
+def _turns(engine: WorldEngine, world: World, turns: list[Row], played: Played) -> None:
+    node: StoryNode | None = None
     for row in turns:
         node = engine.play(world.id, node, row["question"], threading.Event(), lambda _: None)
         assert engine.idle(WAIT_SECONDS), "a turn was not worked off"
@@ -260,7 +260,7 @@ def _turns(engine: Engine, world: World, turns: list[Row], played: Played) -> No
             _compare({**row, "state": row["corrected"]}, engine.state(node), played)
 
 
-def _compare(row: Row, state: State, played: Played) -> None:
+def _compare(row: Row, state: StoryState, played: Played) -> None:
     """Counts the values that are as they should be. What the state has beyond the truth counts as wrong; of people, in
     the stories about company, everybody of whom the truth does not know."""
     truth, told = _truth(row["state"]), _told(row["state"], state)
@@ -290,7 +290,7 @@ def _truth(state: Row) -> dict[str, Any]:
     }
 
 
-def _told(truth: Row, state: State) -> dict[str, Any]:
+def _told(truth: Row, state: StoryState) -> dict[str, Any]:
     """Returns the state's values, of places of people only those that the truth knows."""
     people, places = state.characters, state.locations
     return {
@@ -313,7 +313,7 @@ def _told(truth: Row, state: State) -> dict[str, Any]:
     }
 
 
-def _judge(engine: Engine, node: Node, row: Row, played: Played) -> None:
+def _judge(engine: WorldEngine, node: StoryNode, row: Row, played: Played) -> None:
     """Counts the findings of this turn, and accepts them, so that the same one is reported when it comes again."""
     worlds = engine.store.worlds
     findings = [one for one in worlds.findings(node, limit=500) if one.node == node.id]

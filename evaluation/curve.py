@@ -15,10 +15,10 @@ from errors import GieokError
 from graph.context.compare import REQUEST_TOKENS, make_at, version_at
 from graph.context.turns import due_chunks
 from graph.summary import is_hopeless
-from graph.turn.engine import Engine
+from graph.turn.process.engine import TurnEngine
 from model.call.stream import Stopped
 from model.modelset import ModelSet
-from model.price import usd
+from model.price import compute_call_price
 from store import Session
 
 RATES = (0.1, 0.2, 0.3, 0.4, 0.5)
@@ -52,7 +52,7 @@ class CurvePoint:
         return self.kept / self.told if self.told else None
 
     @property
-    def shortened(self) -> float | None:
+    def length_share(self) -> float | None:
         """The length of the summaries as a share of their turns; None without a summary."""
         return self.length / self.original if self.original else None
 
@@ -64,7 +64,8 @@ class Curve:
     ``points``: one per rate, all over the same chunks as far as summaries could be made. ``chunks``: first and last
     turn of every chunk that the points cover. ``done``, ``steps``: summaries that are there, and that were asked for.
     ``reused``: of those there, how many the ledger had. ``calls``, ``prompt_tokens``, ``answer_tokens``, ``seconds``,
-    ``usd``: what the others cost; ``usd`` is None when the price is unknown. ``stopped``: before its end.
+    ``compute_call_price``: what the others cost; ``compute_call_price`` is None when the price is unknown. ``stopped``:
+    before its end.
     """
 
     points: tuple[CurvePoint, ...] = ()
@@ -84,8 +85,8 @@ class Curve:
 class CurveCost:
     """What a curve would need, estimated: ``calls`` of the model and their ``tokens``.
 
-    ``seconds``: by the newest summaries of this conversation, None when none was timed. ``usd``: None when the price is
-    unknown. All are 0 where code writes the summaries, and for summaries that the ledger has.
+    ``seconds``: by the newest summaries of this conversation, None when none was timed. ``compute_call_price``: None
+    when the price is unknown. All are 0 where code writes the summaries, and for summaries that the ledger has.
     """
 
     calls: int = 0
@@ -95,7 +96,7 @@ class CurveCost:
 
 
 @dataclass(frozen=True, slots=True)
-class _Sample:
+class _CurveSample:
     """The summary of one chunk at one rate; a failed one has no length."""
 
     chunk: tuple[int, int]
@@ -109,7 +110,7 @@ class _Sample:
 
 
 @dataclass
-class _Spent:
+class _CurveSpending:
     """What the calls cost so far."""
 
     reused: int = 0
@@ -124,7 +125,7 @@ def finished_chunks(turn_count: int) -> list[list[int]]:
     return list(due_chunks(turn_count + 1, []))
 
 
-def spread(chunks: Sequence[list[int]], most: int = MOST_CHUNKS) -> list[list[int]]:
+def choose_spread_chunks(chunks: Sequence[list[int]], most: int = MOST_CHUNKS) -> list[list[int]]:
     """Returns at most ``most`` of the chunks, evenly spread, with the first and the last one."""
     if len(chunks) <= most:
         return list(chunks)
@@ -133,33 +134,33 @@ def spread(chunks: Sequence[list[int]], most: int = MOST_CHUNKS) -> list[list[in
     return [chunks[round(place * (len(chunks) - 1) / (most - 1))] for place in range(most)]
 
 
-def cost(engine: Engine, session_id: str, most: int = MOST_CHUNKS) -> CurveCost:
-    """Returns what ``curve`` would need, without calling the model."""
+def estimate_curve_cost(engine: TurnEngine, session_id: str, most: int = MOST_CHUNKS) -> CurveCost:
+    """Returns what ``measure_compression_curve`` would need, without calling the model."""
     session, models = engine.store.session(session_id), engine.models()
     if models.side.summaries != "model":
         return CurveCost()
     missing = [
         (chunk, rate)
-        for chunk in spread(finished_chunks(session.turn_count), most)
+        for chunk in choose_spread_chunks(finished_chunks(session.turn_count), most)
         for rate in RATES
         if version_at(engine, session_id, chunk[0], rate) is None
     ]
     if not missing:
         return CurveCost()
-    raw = {chunk[0]: _tokens(engine, session_id, chunk) for chunk, _ in missing}
+    raw = {chunk[0]: _count_chunk_tokens(engine, session_id, chunk) for chunk, _ in missing}
     prompt = sum(raw[chunk[0]] + REQUEST_TOKENS for chunk, _ in missing)
     answer = sum(round(raw[chunk[0]] * rate) for chunk, rate in missing)
-    per_call = _seconds(engine, session_id, models)
+    per_call = _average_summary_seconds(engine, session_id, models)
     return CurveCost(
         calls=len(missing),
         tokens=prompt + answer,
         seconds=None if per_call is None else per_call * len(missing),
-        usd=_price(models, prompt, answer),
+        usd=_price_curve_calls(models, prompt, answer),
     )
 
 
-def curve(
-    engine: Engine,
+def measure_compression_curve(
+    engine: TurnEngine,
     session_id: str,
     most: int = MOST_CHUNKS,
     *,
@@ -172,57 +173,59 @@ def curve(
     model's errors that have nothing to do with the text, such as a server that is away.
     """
     session, models = engine.store.session(session_id), engine.models()
-    chunks = spread(finished_chunks(session.turn_count), most)
-    samples, spent, stopped = list[_Sample](), _Spent(), False
+    chunks = choose_spread_chunks(finished_chunks(session.turn_count), most)
+    samples, spent, stopped = list[_CurveSample](), _CurveSpending(), False
     steps = len(chunks) * len(RATES)
     for chunk, rate in ((chunk, rate) for chunk in chunks for rate in RATES):
         try:
             if stop is not None and stop.is_set():
                 raise Stopped
-            samples.append(_sample(engine, session, models, chunk, rate, stop, spent))
+            samples.append(_sample_chunk_summary(engine, session, models, chunk, rate, stop, spent))
         except Stopped:
             stopped = True
             break
-        heard(_curve(samples, spent, models, steps))
-    return _curve(samples, spent, models, steps, stopped)
+        heard(_build_curve(samples, spent, models, steps))
+    return _build_curve(samples, spent, models, steps, stopped)
 
 
-def _sample(
-    engine: Engine,
+def _sample_chunk_summary(
+    engine: TurnEngine,
     session: Session,
     models: ModelSet,
     chunk: list[int],
     rate: float,
     stop: threading.Event | None,
-    spent: _Spent,
-) -> _Sample:
+    spent: _CurveSpending,
+) -> _CurveSample:
     """Returns the summary of a chunk at a rate, out of the ledger if it has one. Raises ``Stopped``."""
     ends, version = (chunk[0], chunk[-1]), version_at(engine, session.id, chunk[0], rate)
     if version is not None and version.record is not None:
         spent.reused += 1
         text, original = str(version.record["summary"]), int(version.record["original_chars"])
-        return _Sample(ends, rate, original, len(text), models.count(text), len(version.kept), len(version.lost))
+        return _CurveSample(ends, rate, original, len(text), models.count(text), len(version.kept), len(version.lost))
     try:
         made = make_at(engine, session, chunk, rate, models, stop)
     except GieokError as error:
         if not is_hopeless(error):
             raise
         spent.calls += 1
-        return _Sample(ends, rate, failed=True)
+        return _CurveSample(ends, rate, failed=True)
     spent.calls += made.calls
     spent.prompt_tokens += made.prompt_tokens
     spent.answer_tokens += made.answer_tokens
     text, original = made.record["summary"], made.record["original_chars"]
-    return _Sample(ends, rate, original, len(text), models.count(text), len(made.kept), len(made.lost))
+    return _CurveSample(ends, rate, original, len(text), models.count(text), len(made.kept), len(made.lost))
 
 
-def _curve(samples: Sequence[_Sample], spent: _Spent, models: ModelSet, steps: int, stopped: bool = False) -> Curve:
+def _build_curve(
+    samples: Sequence[_CurveSample], spent: _CurveSpending, models: ModelSet, steps: int, stopped: bool = False
+) -> Curve:
     """Returns the curve over the chunks that have a summary at every rate, so that the points can be compared; over the
     first chunk until it is complete."""
     complete = len(samples) // len(RATES) * len(RATES)
     shown = samples[:complete] or samples
     return Curve(
-        points=tuple(_point(rate, shown) for rate in RATES if any(sample.rate == rate for sample in shown)),
+        points=tuple(_build_curve_point(rate, shown) for rate in RATES if any(sample.rate == rate for sample in shown)),
         chunks=tuple(dict.fromkeys(sample.chunk for sample in shown)),
         done=len(samples),
         steps=steps,
@@ -231,12 +234,12 @@ def _curve(samples: Sequence[_Sample], spent: _Spent, models: ModelSet, steps: i
         prompt_tokens=spent.prompt_tokens,
         answer_tokens=spent.answer_tokens,
         seconds=time.monotonic() - spent.began,
-        usd=_price(models, spent.prompt_tokens, spent.answer_tokens) if spent.calls else 0.0,
+        usd=_price_curve_calls(models, spent.prompt_tokens, spent.answer_tokens) if spent.calls else 0.0,
         stopped=stopped,
     )
 
 
-def _point(rate: float, samples: Sequence[_Sample]) -> CurvePoint:
+def _build_curve_point(rate: float, samples: Sequence[_CurveSample]) -> CurvePoint:
     of_rate = [sample for sample in samples if sample.rate == rate]
     there = [sample for sample in of_rate if not sample.failed]
     return CurvePoint(
@@ -251,18 +254,18 @@ def _point(rate: float, samples: Sequence[_Sample]) -> CurvePoint:
     )
 
 
-def _tokens(engine: Engine, session_id: str, chunk: Sequence[int]) -> int:
+def _count_chunk_tokens(engine: TurnEngine, session_id: str, chunk: Sequence[int]) -> int:
     """Returns the raw tokens of a chunk's turns."""
     before = engine.store.tokens_before
     return before(session_id, chunk[-1] + 1) - before(session_id, chunk[0])
 
 
-def _price(models: ModelSet, prompt: int, answer: int) -> float | None:
+def _price_curve_calls(models: ModelSet, prompt: int, answer: int) -> float | None:
     """Returns the US dollars of calls of the utility model; 0 on this machine, None when the price is unknown."""
-    return 0.0 if models.alone else usd(models.side_name, prompt, 0, answer, url=models.url)
+    return 0.0 if models.alone else compute_call_price(models.side_name, prompt, 0, answer, url=models.url)
 
 
-def _seconds(engine: Engine, session_id: str, models: ModelSet) -> float | None:
+def _average_summary_seconds(engine: TurnEngine, session_id: str, models: ModelSet) -> float | None:
     """Returns the mean seconds of this conversation's newest summaries by the same model; None where there is none."""
     newest = engine.store.ledger.summaries(session_id, limit=NEWEST, superseded=True)
     timed = [row.seconds for row in newest if row.record and row.model == models.side_name and row.seconds]

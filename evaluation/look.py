@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from errors import GieokError
-from evaluation.judge import Rating, judge
+from evaluation.judge.judge import Rating, judge_memory
 from evaluation.play import told_lines
-from evaluation.run import trusted
-from graph.context.preview import upcoming
+from evaluation.run import is_judge_trusted
+from graph.context.preview import build_upcoming_prompt
 from graph.turn.agent import Agent
 from memory import MemoryView
-from store import Session
-from text import fact
+from store import Session, Store
+from text.fact import fact
 
 Place = Literal["memory", "summaries", "prompt"]
 LOST_SHOWN = 10
@@ -37,13 +37,14 @@ class HeldFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class MemoryInspection:
     """What the memory holds after turn ``turn``.
 
-    ``facts``: by place. ``judge``: the name of the model that judged, empty where none was asked; ``trusted``: whether
-    it may be a judge at all. ``memory``, ``prompt``: the judge's ratings of the long-term memory and of what the next
-    prompt holds in all; None where the judge was not asked or there is nothing to judge. ``waiting``: turns that the
-    memory has not taken in yet. ``state``: of the long-term memory. ``failed``: why there is no next prompt.
+    ``facts``: by place. ``judge_memory``: the name of the model that judged, empty where none was asked;
+    ``is_judge_trusted``: whether it may be a judge at all. ``memory``, ``prompt``: the judge's ratings of the long-term
+    memory and of what the next prompt holds in all; None where the judge was not asked or there is nothing to judge.
+    ``waiting``: turns that the memory has not taken in yet. ``state``: of the long-term memory. ``failed``: why there
+    is no next prompt.
     """
 
     query: str
@@ -58,7 +59,13 @@ class Look:
     failed: GieokError | None = None
 
 
-def look(
+def load_last_question(store: Store, session: Session) -> str:
+    """Returns the question of the conversation's last turn, which memory is looked at for; '' before the first."""
+    row = store.turn(session.id, session.turn_count)
+    return row.question if row else ""
+
+
+def inspect_memory(
     agent: Agent,
     session: Session,
     query: str,
@@ -66,30 +73,30 @@ def look(
     *,
     judged: bool,
     stop: threading.Event | None = None,
-) -> Look:
+) -> MemoryInspection:
     """Returns what the memory holds. ``remembered``: reads the long-term memory; None where the settings turn it off.
     ``judged``: the utility model is asked, too. Raises ``Stopped`` and the errors of resolving the models."""
     failed, told = None, ""
     try:  # brings the memory in line with the conversation's path, so it comes first
-        told = "\n".join(told_lines(upcoming(agent, session.id, query)[0], session.language, query))
+        told = "\n".join(told_lines(build_upcoming_prompt(agent, session.id, query)[0], session.language, query))
     except GieokError as error:
         failed = error
     seen = remembered() if remembered is not None else MemoryView()
-    texts: dict[Place, str] = {"summaries": "\n".join(_summaries(agent, session.id))}
+    texts: dict[Place, str] = {"summaries": "\n".join(_list_current_summaries(agent, session.id))}
     texts |= {"memory": "\n".join((seen.text, seen.entity_text))} if remembered is not None else {}
     texts |= {"prompt": told} if failed is None else {}
 
-    def rated(memory: str, entities: str = "") -> Rating:
-        return judge(agent.models(), query, memory, entities, language=session.language, stop=stop)
+    def rate_text(memory: str, entities: str = "") -> Rating:
+        return judge_memory(agent.models(), query, memory, entities, language=session.language, stop=stop)
 
-    return Look(
+    return MemoryInspection(
         query=query,
         turn=session.turn_count,
-        facts=held_facts(_questions(agent, session), texts),
+        facts=held_facts(_list_session_questions(agent, session), texts),
         judge=agent.models().side_name if judged else "",
-        trusted=trusted(agent.models()),
-        memory=rated(seen.text, seen.entity_text) if judged and remembered is not None else None,
-        prompt=rated(told) if judged and failed is None else None,
+        trusted=is_judge_trusted(agent.models()),
+        memory=rate_text(seen.text, seen.entity_text) if judged and remembered is not None else None,
+        prompt=rate_text(told) if judged and failed is None else None,
         waiting=seen.waiting,
         state="off" if remembered is None else "there",
         failed=failed,
@@ -97,22 +104,22 @@ def look(
 
 
 def held_facts(questions: Sequence[str], texts: dict[Place, str]) -> tuple[HeldFacts, ...]:
-    """Returns for every text how many facts of the user's messages it holds (``text.fact``). Calls no model."""
-    facts = fact.facts("\n".join(questions))
+    """Returns for every text how many facts of the user's messages it holds (``text.fact.fact``). Calls no model."""
+    facts = fact.find_facts("\n".join(questions))
     places: tuple[Place, ...] = ("memory", "summaries", "prompt")
-    return tuple(_held(place, facts, texts[place]) for place in places if place in texts)
+    return tuple(_check_held_facts(place, facts, texts[place]) for place in places if place in texts)
 
 
-def _held(place: Place, facts: Sequence[fact.Fact], text: str) -> HeldFacts:
-    lost = [told.text for told in facts if not fact.holds(text, told)]
+def _check_held_facts(place: Place, facts: Sequence[fact.Fact], text: str) -> HeldFacts:
+    lost = [told.text for told in facts if not fact.has_fact_value(text, told)]
     return HeldFacts(place, len(facts) - len(lost), len(facts), tuple(lost[:LOST_SHOWN]))
 
 
-def _questions(agent: Agent, session: Session) -> list[str]:
+def _list_session_questions(agent: Agent, session: Session) -> list[str]:
     return [turn.question for turn in agent.store.turns_between(session.id, 1, session.turn_count)]
 
 
-def _summaries(agent: Agent, session_id: str) -> list[str]:
+def _list_current_summaries(agent: Agent, session_id: str) -> list[str]:
     """Returns the summaries that stand for their turns now or with the next turn."""
     rows = agent.store.ledger.summaries(session_id)
     return [str(row.record["summary"]) for row in rows if row.record and row.status in ("ready", "active")]

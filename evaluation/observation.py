@@ -9,24 +9,27 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from store import Turn
-from text import fact, sentence
+from store import TurnRow
+from text import sentence
+from text.fact import fact
 from text.language import Language
 
 
-def observations(rows: Sequence[Turn], language: Language, budget: int, count: Callable[[str], int]) -> list[str]:
+def build_observations(
+    rows: Sequence[TurnRow], language: Language, budget: int, count: Callable[[str], int]
+) -> list[str]:
     """Returns the observations of a conversation, oldest first, within ``budget`` tokens."""
-    lines = [line for row in rows for line in _observed(row, language)]
+    lines = [line for row in rows for line in _list_dated_statements(row, language)]
     sizes = [count(line) for line in lines]
     kept = list(range(len(lines)))
-    weights = [len(fact.facts(line)) for line in lines]
+    weights = [len(fact.find_facts(line)) for line in lines]
     while kept and sum(sizes[index] for index in kept) > budget:
         kept.remove(min(kept, key=lambda index: (weights[index], index)))
     return [lines[index] for index in kept]
 
 
-def _observed(row: Turn, language: Language) -> list[str]:
+def _list_dated_statements(row: TurnRow, language: Language) -> list[str]:
     """Returns the user's statements of a turn, dated; questions tell nothing."""
     day = datetime.fromtimestamp(row.started).astimezone().date().isoformat()
-    told = [piece.strip() for piece in sentence.split(row.question) if not piece.strip().endswith("?")]
+    told = [piece.strip() for piece in sentence.split_sentences(row.question) if not piece.strip().endswith("?")]
     return [f"{day} {piece}" for piece in told if piece]

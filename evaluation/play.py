@@ -21,11 +21,11 @@ from langchain_core.tools import BaseTool, StructuredTool
 
 from errors import EvaluationFailed
 from evaluation.form import Form, FormContext
-from evaluation.observation import observations
+from evaluation.observation import build_observations
 from evaluation.scenario import OtherConversation, RecordedTurn, Scenario
-from graph.context.clock import local
-from graph.context.preview import upcoming
-from graph.context.prompt import Prompt
+from graph.context.clock import read_local_time
+from graph.context.preview import build_upcoming_prompt
+from graph.context.prompt import BuiltPrompt
 from graph.turn.agent import Agent, open_agent
 from graph.turn.event import Done, Failed
 from memory import USER, MemoryView
@@ -33,9 +33,9 @@ from memory.state import SHORT_TURNS
 from model.call.stream import Stopped
 from model.modelset import ModelSet
 from model.scripted import ScriptedModel
-from prompt import render
-from settings import load
-from store import Turn
+from prompt import render_prompt
+from settings import load_settings
+from store import TurnRow
 from text.language import Language
 
 IDLE_SECONDS = 1800.0
@@ -76,7 +76,7 @@ class Play:
         return FormContext(lines, self.models.count("\n".join(lines)) if lines else 0)
 
     @cached_property
-    def rows(self) -> list[Turn]:
+    def rows(self) -> list[TurnRow]:
         """The turns of the record."""
         return self.agent.store.turns_between(self.session, 1, self.turns)
 
@@ -88,9 +88,9 @@ class Play:
         count = self.models.count
         return agent.memory.reader.read_view(agent.tenant, self.session, self.language, user=agent.user, count=count)
 
-    def prompt_for(self, query: str = "") -> Prompt:
+    def prompt_for(self, query: str = "") -> BuiltPrompt:
         """Returns the prompt that the product would send for a query."""
-        return upcoming(self.agent.using(self.models), self.session, query)[0]
+        return build_upcoming_prompt(self.agent.using(self.models), self.session, query)[0]
 
     def summaries(self) -> list[str]:
         """Returns the chunk summaries, oldest first: those in use, and the newest that waits for the next turn."""
@@ -118,11 +118,11 @@ class Play:
         }
 
 
-def told_lines(prompt: Prompt, language: Language, query: str = "") -> Iterator[str]:
+def told_lines(prompt: BuiltPrompt, language: Language, query: str = "") -> Iterator[str]:
     """Yields the lines of a prompt that tell of the conversation, in its own order: all from the title of the summaries
     or of the memory on, without the instructions before it and the query at its end."""
-    titles = [render(name, language, **{name: ""}).splitlines()[0] for name in ("summaries", "memory")]
-    chunk = render("chunk", language, turns="", text="").splitlines()[0].rstrip("]")
+    titles = [render_prompt(name, language, **{name: ""}).splitlines()[0] for name in ("summaries", "memory")]
+    chunk = render_prompt("chunk", language, turns="", text="").splitlines()[0].rstrip("]")
     *before, last = (str(message.text) for message in prompt.messages)
     system, *rest = (text.splitlines() for text in (*before, last.removesuffix(query)))
     first = next((at for at, line in enumerate(system) if line in titles or line.startswith(chunk)), len(system))
@@ -131,7 +131,7 @@ def told_lines(prompt: Prompt, language: Language, query: str = "") -> Iterator[
         yield from lines
 
 
-def _nothing(_play: Play) -> list[str]:
+def _list_no_lines(_play: Play) -> list[str]:
     return []
 
 
@@ -139,35 +139,37 @@ def _last_turns(play: Play) -> list[str]:
     return [line for row in play.rows[-SHORT_TURNS:] for line in (row.question, row.answer or "")]
 
 
-def _recursive(play: Play) -> list[str]:
+def _list_recursive_lines(play: Play) -> list[str]:
     return [*play.view.text.splitlines(), *(entity.line for entity in play.view.entities)]
 
 
-def _full(play: Play) -> list[str]:
-    return [line for row in play.rows for line in (row.question, *_results(row), row.answer or "")]
+def _list_full_lines(play: Play) -> list[str]:
+    return [line for row in play.rows for line in (row.question, *_list_tool_results(row), row.answer or "")]
 
 
-def _results(row: Turn) -> list[str]:
+def _list_tool_results(row: TurnRow) -> list[str]:
     return [f"{step['name']}: {step['result']}" for step in row.steps if step.get("ok")]
 
 
-def _observed(play: Play) -> list[str]:
+def _list_observation_lines(play: Play) -> list[str]:
     limits = play.agent.prompting
-    return observations(play.rows, play.language, limits.budget_memory + limits.budget_entities, play.models.count)
+    return build_observations(
+        play.rows, play.language, limits.budget_memory + limits.budget_entities, play.models.count
+    )
 
 
 _FORMS: dict[Form, Callable[[Play], Sequence[str]]] = {
-    "none": _nothing,
+    "none": _list_no_lines,
     "turns": _last_turns,
     "chunks": Play.summaries,
-    "recursive": _recursive,
-    "observations": _observed,
-    "full": _full,
+    "recursive": _list_recursive_lines,
+    "observations": _list_observation_lines,
+    "full": _list_full_lines,
 }
 
 
 @contextmanager
-def played(
+def play_scenario(
     scenario: Scenario,
     models: ModelSet,
     rate: float = 0.3,
@@ -180,7 +182,7 @@ def played(
     ``heard`` is called with the number of every turn that was played. Raises ``Stopped`` when ``stop`` says so between
     two turns, and ``EvaluationFailed`` when a turn does not end well.
     """
-    with playing(
+    with play_turns(
         models,
         scenario.turns,
         scenario.language,
@@ -195,7 +197,7 @@ def played(
 
 
 @contextmanager
-def playing(
+def play_turns(
     models: ModelSet,
     turns: Sequence[RecordedTurn],
     language: Language,
@@ -207,24 +209,26 @@ def playing(
     stop: Callable[[], bool] = lambda: False,
     heard: Callable[[int], None] = lambda number: None,
 ) -> Iterator[Play]:
-    """Plays recorded turns; as ``played``. ``asked_at``: the time of the next prompt; None: the machine's."""
+    """Plays recorded turns; as ``play_scenario``. ``asked_at``: the time of the next prompt; None: the machine's."""
     settings = {"titles": False, "retrieval": False, "memory": True, "database_url": None, "redis_url": None}
     with tempfile.TemporaryDirectory(prefix="gieok-evaluation-") as folder:
-        agent = open_agent(load(data_dir=Path(folder), **settings), lambda: models)
+        agent = open_agent(load_settings(data_dir=Path(folder), **settings), lambda: models)
         try:
             for other in others:
                 session = agent.store.create_session(language, rate).id
-                _tell(replace(agent, user=other.user), session, models, other.turns, stop, lambda number: None)
+                _run_recorded_turns(
+                    replace(agent, user=other.user), session, models, other.turns, stop, lambda number: None
+                )
             agent, began = replace(agent, user=user), time.monotonic()
             session = agent.store.create_session(language, rate).id
-            _tell(agent, session, models, turns, stop, heard)
+            _run_recorded_turns(agent, session, models, turns, stop, heard)
             shown = agent if asked_at is None else replace(agent, now=partial(add_zone, asked_at))
             yield Play(shown, session, language, models, len(turns), time.monotonic() - began)
         finally:
             agent.close()
 
 
-def _tell(
+def _run_recorded_turns(
     agent: Agent,
     session: str,
     models: ModelSet,
@@ -235,7 +239,7 @@ def _tell(
     """Runs the turns one after the other with their recorded answers; waits for the side work of every turn."""
     assert agent.memory is not None
     agent.memory.wait(READY_SECONDS)
-    replies = iter([message for turn in turns for message in _replies(turn)])
+    replies = iter([message for turn in turns for message in _build_recorded_replies(turn)])
     chat = ScriptedModel(lambda _: next(replies), piece=r"(?s).+")
     # the recorded answer stands for whatever router or code would have said
     profile = replace(models.profile, tools="native", documents="cited")
@@ -253,7 +257,7 @@ def _tell(
         heard(number)
 
 
-def _replies(turn: RecordedTurn) -> Iterator[AIMessage]:
+def _build_recorded_replies(turn: RecordedTurn) -> Iterator[AIMessage]:
     """Yields the recorded replies of a turn: one with all tool calls if there are any, then the answer."""
     if turn.tools:
         calls = [
@@ -279,12 +283,12 @@ def _recorded_tool(name: str, result: Callable[[], str]) -> BaseTool:
 
 def add_zone(moment: datetime) -> datetime:
     """Returns a recorded moment with a zone; one without a zone is taken for local time."""
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=local().tzinfo)
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=read_local_time().tzinfo)
 
 
 def live_messages(play: Play, form: Form, query: str) -> list[BaseMessage]:
     """Returns the messages that ask the chat model the query with what a form gives; for *all* the product's own."""
     if form == "all":
         return list(play.prompt_for(query).messages)
-    system = render("evaluation_live", play.language, context=play.context(form).text)
+    system = render_prompt("evaluation_live", play.language, context=play.context(form).text)
     return [SystemMessage(system), HumanMessage(query)]

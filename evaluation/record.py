@@ -20,14 +20,14 @@ from typing import Any
 from pydantic import TypeAdapter
 
 import private
-from evaluation.result import Key, PlayedScenario, Result
-from model.file_lock import written
-from text.clean import encodable
+from evaluation.result import EvaluationResult, Key, PlayedScenario
+from model.file_lock import translate_disk_errors
+from text.clean import escape_surrogates
 
 FOLDER = "evaluation"
 PLAN, RESULTS, REPORT = "plan.json", "results.jsonl", "report.html"
 
-_PLAY, _RESULT = TypeAdapter(PlayedScenario), TypeAdapter(Result)
+_PLAY, _RESULT = TypeAdapter(PlayedScenario), TypeAdapter(EvaluationResult)
 
 
 class Record:
@@ -35,27 +35,27 @@ class Record:
 
     def __init__(self) -> None:
         self.plays: dict[tuple[str, float], PlayedScenario] = {}
-        self.results: dict[Key, Result] = {}
+        self.results: dict[Key, EvaluationResult] = {}
         self._change = threading.Lock()
 
-    def keep(self, item: PlayedScenario | Result) -> None:
+    def keep(self, item: PlayedScenario | EvaluationResult) -> None:
         """Keeps a play or a result; one in the same place is replaced."""
         with self._change:
             self._write(item)
             self._take(item)
 
-    def done(self, key: Key) -> bool:
+    def has_result(self, key: Key) -> bool:
         """Returns whether a place has its result; a result that failed does not count."""
         result = self.results.get(key)
         return result is not None and not result.failed
 
-    def _take(self, item: PlayedScenario | Result) -> None:
-        if isinstance(item, Result):
+    def _take(self, item: PlayedScenario | EvaluationResult) -> None:
+        if isinstance(item, EvaluationResult):
             self.results[item.key] = item
         else:
             self.plays[item.scenario, item.rate] = item
 
-    def _write(self, item: PlayedScenario | Result) -> None:
+    def _write(self, item: PlayedScenario | EvaluationResult) -> None:
         """Writes nothing: this record lives in memory."""
 
 
@@ -70,7 +70,7 @@ class FileRecord(Record):
         super().__init__()
         self.folder = folder
         path = folder / RESULTS
-        with written(path):
+        with translate_disk_errors(path):
             private.make_folder(folder)
             descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         self._file = os.fdopen(descriptor, "r+b", buffering=0)
@@ -79,7 +79,7 @@ class FileRecord(Record):
         except BlockingIOError:
             self._file.close()
             raise
-        private.shut(folder, path)
+        private.restrict_to_owner(folder, path)
         self._read(self._file.readall())
 
     def close(self) -> None:
@@ -91,42 +91,44 @@ class FileRecord(Record):
         if whole != content:
             self._file.truncate(len(whole))
         for line in whole.splitlines():
-            item = _parsed(line)
+            item = _parse_record_line(line)
             if item is not None:
                 self._take(item)
 
-    def _write(self, item: PlayedScenario | Result) -> None:
-        line = encodable(json.dumps({"type": _kind(item), **asdict(item)}, ensure_ascii=False))
-        with written(self.folder / RESULTS):
+    def _write(self, item: PlayedScenario | EvaluationResult) -> None:
+        line = escape_surrogates(json.dumps({"type": _choose_line_kind(item), **asdict(item)}, ensure_ascii=False))
+        with translate_disk_errors(self.folder / RESULTS):
             self._file.write(f"{line}\n".encode())
             os.fsync(self._file.fileno())
 
 
-def begun(data_dir: Path, plan: Mapping[str, Any]) -> FileRecord:
+def create_evaluation_record(data_dir: Path, plan: Mapping[str, Any]) -> FileRecord:
     """Returns a new record in a folder of its own below the data folder. Raises as ``FileRecord``."""
     folder = data_dir / FOLDER / f"{time.strftime('%Y%m%d-%H%M%S')}-{time.time_ns() % 10**9:09d}"
-    with written(folder):
-        private.write(folder / PLAN, encodable(json.dumps({"digest": digest(plan), **plan}, ensure_ascii=False)))
+    with translate_disk_errors(folder):
+        private.write_private_file(
+            folder / PLAN, escape_surrogates(json.dumps({"digest": hash_plan(plan), **plan}, ensure_ascii=False))
+        )
     return FileRecord(folder)
 
 
-def unfinished(data_dir: Path, plan: Mapping[str, Any], keys: list[Key]) -> FileRecord | None:
+def find_unfinished_record(data_dir: Path, plan: Mapping[str, Any], keys: list[Key]) -> FileRecord | None:
     """Returns the newest record of the same plan that lacks one of these results; None where there is none, or where
     another process has it open."""
     for folder in sorted((data_dir / FOLDER).glob("*"), reverse=True):
-        if _digest_of(folder) != digest(plan):
+        if _digest_of(folder) != hash_plan(plan):
             continue
         try:
             record = FileRecord(folder)
         except BlockingIOError:
             continue
-        if not all(map(record.done, keys)):
+        if not all(map(record.has_result, keys)):
             return record
         record.close()
     return None
 
 
-def digest(plan: Mapping[str, Any]) -> str:
+def hash_plan(plan: Mapping[str, Any]) -> str:
     """Returns the SHA-256 of a plan: two evaluations with the same one may share results."""
     return hashlib.sha256(json.dumps(plan, sort_keys=True).encode()).hexdigest()
 
@@ -139,11 +141,11 @@ def _digest_of(folder: Path) -> str:
         return ""
 
 
-def _kind(item: PlayedScenario | Result) -> str:
-    return "result" if isinstance(item, Result) else "play"
+def _choose_line_kind(item: PlayedScenario | EvaluationResult) -> str:
+    return "result" if isinstance(item, EvaluationResult) else "play"
 
 
-def _parsed(line: bytes) -> PlayedScenario | Result | None:
+def _parse_record_line(line: bytes) -> PlayedScenario | EvaluationResult | None:
     """Returns the play or the result of a line; None for a line that is neither, such as a damaged one."""
     try:
         value = json.loads(line)

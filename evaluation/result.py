@@ -12,9 +12,9 @@ from statistics import fmean
 from typing import Any, TypeVar
 
 from evaluation import probe
-from evaluation.criterion import CRITERIA, Criterion
 from evaluation.form import Form, FormContext
-from evaluation.judge import Rating
+from evaluation.judge.criterion import CRITERIA, Criterion
+from evaluation.judge.judge import Rating
 from evaluation.play import CallCost
 from evaluation.probe import Probe
 from text.language import Language
@@ -70,7 +70,7 @@ class LiveAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class EvaluationResult:
     """One form of memory in one run: what it holds, what the judge says of it, what the model answers from it.
 
     ``tokens``: of what the form gives the model. ``rating``, ``answer``: None where nobody was asked. ``made``: the
@@ -100,7 +100,7 @@ class Result:
     @property
     def recall(self) -> float | None:
         """The share of the expected values that the form holds rightly."""
-        return probe.recall(self.probes)
+        return probe.compute_recall(self.probes)
 
     @property
     def stale(self) -> float | None:
@@ -110,7 +110,7 @@ class Result:
     @property
     def leaks(self) -> int:
         """How many values are there that must not be there."""
-        return probe.leaks(self.probes)
+        return probe.count_leaks(self.probes)
 
     @property
     def overall(self) -> float | None:
@@ -118,7 +118,7 @@ class Result:
         return self.rating.overall if self.rating else None
 
     @property
-    def unscored(self) -> bool:
+    def lacks_figure(self) -> bool:
         """Whether a figure that was asked for is missing."""
         judged = self.rating is not None and self.rating.status == "unscored"
         return bool(self.failed) or judged or (self.answer is not None and bool(self.answer.why))
@@ -131,13 +131,13 @@ class Result:
     @property
     def usd(self) -> float | None:
         """US dollars of all calls behind this result; None when one of their prices is unknown."""
-        return added([self.made_usd, self.asked_usd])
+        return sum_prices([self.made_usd, self.asked_usd])
 
     @property
     def asked_usd(self) -> float | None:
         """US dollars of the judgement and of the answer."""
         judged = self.rating.usd if self.rating and self.rating.prompt_tokens else 0.0
-        return added([judged, self.answer.usd if self.answer and self.answer.prompt_tokens else 0.0])
+        return sum_prices([judged, self.answer.usd if self.answer and self.answer.prompt_tokens else 0.0])
 
     @property
     def disagrees(self) -> bool:
@@ -149,13 +149,13 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class ResultSummary:
     """The figures of several results as one; a mean leaves out what has no figure, and is None where nothing has one.
 
     ``recall``, ``stale``, ``right``: mean shares. ``leaks``: the most of one result. ``scores``: mean score by
-    criterion; ``overall``: mean, 0 to 100. ``spread``: highest less lowest mean of a run; None with fewer than two runs
-    that have a score. ``unscored``: how many results lack a figure. ``tokens``, ``seconds``, ``usd``: means of one
-    result. ``waiting``: the most turns that a memory had not taken in.
+    criterion; ``overall``: mean, 0 to 100. ``compute_run_spread``: highest less lowest mean of a run; None with fewer
+    than two runs that have a score. ``lacks_figure``: how many results lack a figure. ``tokens``, ``seconds``, ``usd``:
+    means of one result. ``waiting``: the most turns that a memory had not taken in.
     """
 
     results: int
@@ -173,61 +173,68 @@ class Summary:
     waiting: int
 
 
-def summary(results: Sequence[Result]) -> Summary:
+def summarise_results(results: Sequence[EvaluationResult]) -> ResultSummary:
     """Returns the figures of these results as one."""
     whole = [result for result in results if not result.failed]
     rated = [result.rating.scores for result in whole if result.rating and result.rating.scores]
     prices = [result.usd for result in whole]
-    return Summary(
+    return ResultSummary(
         results=len(results),
-        recall=_mean(result.recall for result in whole),
-        stale=_mean(result.stale for result in whole),
+        recall=average_known_values(result.recall for result in whole),
+        stale=average_known_values(result.stale for result in whole),
         leaks=max((result.leaks for result in whole), default=0),
         scores={name: fmean(scores[name] for scores in rated) for name in CRITERIA if rated},
-        overall=_mean(result.overall for result in whole),
-        spread=spread(whole),
-        unscored=sum(result.unscored for result in results),
-        right=_mean(result.answer.right for result in whole if result.answer),
-        tokens=_mean(result.tokens for result in whole),
-        seconds=_mean(result.seconds for result in whole),
-        usd=None if None in prices else _mean(prices),
+        overall=average_known_values(result.overall for result in whole),
+        spread=compute_run_spread(whole),
+        unscored=sum(result.lacks_figure for result in results),
+        right=average_known_values(result.answer.right for result in whole if result.answer),
+        tokens=average_known_values(result.tokens for result in whole),
+        seconds=average_known_values(result.seconds for result in whole),
+        usd=None if None in prices else average_known_values(prices),
         waiting=max((result.waiting for result in whole), default=0),
     )
 
 
-def spread(results: Sequence[Result]) -> float | None:
+def compute_run_spread(results: Sequence[EvaluationResult]) -> float | None:
     """Returns the highest less the lowest mean overall score of a run; None with fewer than two runs that have one."""
-    means = [_mean(result.overall for result in run) for run in grouped(results, lambda result: result.run).values()]
+    means = [
+        average_known_values(result.overall for result in run)
+        for run in group_results(results, lambda result: result.run).values()
+    ]
     scored = [mean for mean in means if mean is not None]
     return max(scored) - min(scored) if len(scored) > 1 else None
 
 
-def by_place(results: Iterable[Result]) -> dict[tuple[str, float, Form], Summary]:
+def by_place(results: Iterable[EvaluationResult]) -> dict[tuple[str, float, Form], ResultSummary]:
     """Returns the figures of every scenario, rate and form over its runs."""
-    groups = grouped(results, lambda result: (result.scenario, result.rate, result.form))
-    return {place: summary(group) for place, group in groups.items()}
+    groups = group_results(results, lambda result: (result.scenario, result.rate, result.form))
+    return {place: summarise_results(group) for place, group in groups.items()}
 
 
-def by_form(results: Iterable[Result]) -> dict[tuple[float, Form], Summary]:
+def by_form(results: Iterable[EvaluationResult]) -> dict[tuple[float, Form], ResultSummary]:
     """Returns the figures of every rate and form over all scenarios and runs."""
-    groups = grouped(results, lambda result: (result.rate, result.form))
-    return {place: summary(group) for place, group in groups.items()}
+    groups = group_results(results, lambda result: (result.rate, result.form))
+    return {place: summarise_results(group) for place, group in groups.items()}
 
 
-def grouped(results: Iterable[Result], by: Callable[[Result], K]) -> dict[K, list[Result]]:
+def group_results(
+    results: Iterable[EvaluationResult], by: Callable[[EvaluationResult], K]
+) -> dict[K, list[EvaluationResult]]:
     """Returns the results by a key, in the order in which the keys come first."""
-    groups: dict[K, list[Result]] = {}
+    groups: dict[K, list[EvaluationResult]] = {}
     for result in results:
         groups.setdefault(by(result), []).append(result)
     return groups
 
 
-def unscored_share(results: Sequence[Result]) -> float:
+def unscored_share(results: Sequence[EvaluationResult]) -> float:
     """Returns the share of the results that lack a figure; 0 where there is none."""
-    return sum(result.unscored for result in results) / len(results) if results else 0.0
+    return sum(result.lacks_figure for result in results) / len(results) if results else 0.0
 
 
-def spent(plays: Iterable[PlayedScenario], results: Iterable[Result]) -> tuple[float, float | None]:
+def sum_evaluation_cost(
+    plays: Iterable[PlayedScenario], results: Iterable[EvaluationResult]
+) -> tuple[float, float | None]:
     """Returns seconds and US dollars of a whole evaluation; None dollars when a price is unknown.
 
     Every play counts once, however many forms and runs were taken from it.
@@ -235,10 +242,10 @@ def spent(plays: Iterable[PlayedScenario], results: Iterable[Result]) -> tuple[f
     plays, results = list(plays), list(results)
     asked = [part for result in results for part in (result.rating, result.answer) if part]
     seconds = sum(play.seconds for play in plays) + sum(part.seconds for part in asked)
-    return seconds, added([*(play.usd for play in plays), *(result.asked_usd for result in results)])
+    return seconds, sum_prices([*(play.usd for play in plays), *(result.asked_usd for result in results)])
 
 
-def added(prices: Iterable[float | None]) -> float | None:
+def sum_prices(prices: Iterable[float | None]) -> float | None:
     """Returns the sum of prices; None when one of them is unknown."""
     total = 0.0
     for price in prices:
@@ -248,6 +255,7 @@ def added(prices: Iterable[float | None]) -> float | None:
     return total
 
 
-def _mean(figures: Iterable[float | None]) -> float | None:
+def average_known_values(figures: Iterable[float | None]) -> float | None:
+    """Returns the mean of the figures that are known; None where none is."""
     known = [figure for figure in figures if figure is not None]
     return fmean(known) if known else None

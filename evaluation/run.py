@@ -13,20 +13,20 @@ from typing import Any
 
 from langchain_core.messages import messages_from_dict, messages_to_dict
 
-from errors import BadScenario, GieokError, OutOfRange, UnknownChoice, known
+from errors import BadScenario, GieokError, OutOfRange, UnknownChoice, ensure_gieok_error
 from evaluation.form import FORMS, Form, FormContext
-from evaluation.judge import PROMPT, Rating, judge
-from evaluation.play import CallCost, Play, live_messages, played
-from evaluation.probe import probe
+from evaluation.judge.judge import PROMPT, Rating, judge_memory
+from evaluation.play import CallCost, Play, live_messages, play_scenario
+from evaluation.probe import probe_context
 from evaluation.record import Record
-from evaluation.result import Key, LiveAnswer, PlayedScenario, Result, added
+from evaluation.result import EvaluationResult, Key, LiveAnswer, PlayedScenario, sum_prices
 from evaluation.scenario import FOLDER, Scenario
-from model.call.stream import Stopped, complete, usage
+from model.call.stream import Stopped, complete_answer, read_token_usage
 from model.modelset import ModelSet
-from model.price import usd
-from prompt import LANGUAGES, render
+from model.price import compute_call_price
+from prompt import LANGUAGES, render_prompt
 from store.store import HIGHEST_RATE, LOWEST_RATE
-from text.clean import clean
+from text.clean import clean_text
 
 MOST_RUNS = 100
 PARALLEL = 4
@@ -37,7 +37,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class EvaluationPlan:
     """What an evaluation does. ``judged``: the utility model judges every form. ``live``: the chat model answers the
     query from every form. ``runs``: how often both are done. ``model``, ``side``: names of the chat model and of the
     utility model; ``profile``, ``side_profile``: of their profiles."""
@@ -78,22 +78,22 @@ class Plan:
             "judged": self.judged,
             "live": self.live,
             "models": [self.model, self.side, self.profile, self.side_profile],
-            "prompts": [render(PROMPT, language, query="", memory="", entities="") for language in LANGUAGES],
+            "prompts": [render_prompt(PROMPT, language, query="", memory="", entities="") for language in LANGUAGES],
         }
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class EvaluationOutcome:
     """What came of a plan: its plays and its results so far, in the plan's order. ``stopped``: before its end."""
 
-    plan: Plan
+    plan: EvaluationPlan
     plays: tuple[PlayedScenario, ...]
-    results: tuple[Result, ...]
+    results: tuple[EvaluationResult, ...]
     stopped: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class EvaluationStep:
     """Progress: steps that are done, of how many, and the scenario at work. A step is a turn or a result."""
 
     done: int
@@ -101,7 +101,7 @@ class Step:
     scenario: str
 
 
-def planned(
+def build_evaluation_plan(
     models: ModelSet,
     scenarios: Sequence[Scenario],
     *,
@@ -110,13 +110,13 @@ def planned(
     runs: int = 1,
     judged: bool = False,
     live: bool = False,
-) -> Plan:
+) -> EvaluationPlan:
     """Returns the plan. Runs differ only in judgements and answers, so without both there is one run.
 
-    Raises what ``check`` raises.
+    Raises what ``check_evaluation_choices`` raises.
     """
-    check(scenarios, rates, forms, runs)
-    return Plan(
+    check_evaluation_choices(scenarios, rates, forms, runs)
+    return EvaluationPlan(
         scenarios=tuple(scenarios),
         rates=tuple(dict.fromkeys(rates)),
         forms=tuple(form for form in FORMS if form in forms),
@@ -130,7 +130,9 @@ def planned(
     )
 
 
-def check(scenarios: Sequence[Scenario], rates: Sequence[float], forms: Sequence[str], runs: int) -> None:
+def check_evaluation_choices(
+    scenarios: Sequence[Scenario], rates: Sequence[float], forms: Sequence[str], runs: int
+) -> None:
     """Raises ``OutOfRange`` for a rate or a number of runs, ``UnknownChoice`` for a form that there is not, and
     ``BadScenario`` for no scenario and for two with one name."""
     names = [scenario.name for scenario in scenarios]
@@ -149,20 +151,20 @@ def check(scenarios: Sequence[Scenario], rates: Sequence[float], forms: Sequence
         raise OutOfRange(what="number of runs", value=runs, low=1, high=MOST_RUNS)
 
 
-def trusted(models: ModelSet) -> bool:
+def is_judge_trusted(models: ModelSet) -> bool:
     """Returns whether the utility model may judge without being asked to: one that reads documents and answers from
     them itself."""
     return models.side.documents == "cited"
 
 
-def evaluate(
-    plan: Plan,
+def run_evaluation(
+    plan: EvaluationPlan,
     models: ModelSet,
     record: Record | None = None,
     *,
     stop: threading.Event | None = None,
-    heard: Callable[[Step], None] = lambda step: None,
-) -> Outcome:
+    heard: Callable[[EvaluationStep], None] = lambda step: None,
+) -> EvaluationOutcome:
     """Runs what ``record`` lacks of the plan and keeps every play and result there at once.
 
     Ends early, with what there is, once ``stop`` is set. ``heard`` is called from several threads, one at a time.
@@ -172,15 +174,15 @@ def evaluate(
     work = _Work(plan, models, record, stop or threading.Event(), heard)
     stopped = False
     try:
-        _together(work.do, plan.units, 1 if models.alone else PARALLEL, work.stop)
+        _run_units(work.do, plan.units, 1 if models.alone else PARALLEL, work.stop)
     except Stopped:
         stopped = True
     plays = [record.plays.get((scenario.name, rate)) for scenario, rate in plan.units]
     results = [record.results.get(key) for key in plan.keys]
-    return Outcome(plan, tuple(filter(None, plays)), tuple(filter(None, results)), stopped)
+    return EvaluationOutcome(plan, tuple(filter(None, plays)), tuple(filter(None, results)), stopped)
 
 
-def _together(
+def _run_units(
     do: Callable[[Scenario, float], None],
     units: Sequence[tuple[Scenario, float]],
     workers: int,
@@ -202,7 +204,12 @@ class _Work:
     """The work on one plan, shared by its threads."""
 
     def __init__(
-        self, plan: Plan, models: ModelSet, record: Record, stop: threading.Event, heard: Callable[[Step], None]
+        self,
+        plan: EvaluationPlan,
+        models: ModelSet,
+        record: Record,
+        stop: threading.Event,
+        heard: Callable[[EvaluationStep], None],
     ) -> None:
         self.stop = stop
         self._plan, self._models, self._record, self._heard = plan, models, record, heard
@@ -223,7 +230,7 @@ class _Work:
             self._step(scenario)
 
     def _missing(self, scenario: Scenario, rate: float) -> list[Key]:
-        return [key for key in self._plan.keys_of(scenario, rate) if not self._record.done(key)]
+        return [key for key in self._plan.keys_of(scenario, rate) if not self._record.has_result(key)]
 
     def _steps_of(self, scenario: Scenario, rate: float) -> int:
         missing = len(self._missing(scenario, rate))
@@ -233,7 +240,7 @@ class _Work:
     def _step(self, scenario: Scenario, steps: int = 1) -> None:
         with self._change:
             self._done += steps
-            self._heard(Step(self._done, self._steps, scenario.name))
+            self._heard(EvaluationStep(self._done, self._steps, scenario.name))
 
     def _play(self, scenario: Scenario, rate: float) -> PlayedScenario:
         """Plays the scenario and keeps what came of it, unless the play failed."""
@@ -246,19 +253,19 @@ class _Work:
 
         began = time.monotonic()
         try:
-            with played(scenario, self._models, rate, stop=self.stop.is_set, heard=heard) as play:
-                took = taken(play, scenario, rate, self._plan.forms, live=self._plan.live)
+            with play_scenario(scenario, self._models, rate, stop=self.stop.is_set, heard=heard) as play:
+                took = collect_play_forms(play, scenario, rate, self._plan.forms, live=self._plan.live)
         except Stopped:
             raise
         except Exception as error:
-            code = known(error, _log, "the play of a scenario").code
+            code = ensure_gieok_error(error, _log, "the play of a scenario").code
             self._step(scenario, len(scenario.turns) - turns)
             failures = dict.fromkeys(self._plan.forms, code)
             return PlayedScenario(scenario.name, rate, {}, failures, seconds=time.monotonic() - began)
         self._record.keep(took)
         return took
 
-    def _result(self, scenario: Scenario, play: PlayedScenario, key: Key) -> Result:
+    def _result(self, scenario: Scenario, play: PlayedScenario, key: Key) -> EvaluationResult:
         _, rate, form, run = key
         place: dict[str, Any] = {
             "scenario": scenario.name,
@@ -269,18 +276,18 @@ class _Work:
             "run": run,
         }
         if form in play.failures:
-            return Result(**place, failed=play.failures[form])
+            return EvaluationResult(**place, failed=play.failures[form])
         context = play.contexts[form]
-        made = _made(play, form)
-        return Result(
+        made = _sum_form_costs(play, form)
+        return EvaluationResult(
             **place,
             tokens=context.tokens,
-            probes=probe(scenario.expect, context.lines),
+            probes=probe_context(scenario.expect, context.lines),
             rating=self._rating(scenario, play, form) if self._plan.judged else None,
             answer=self._answer(scenario, play, form) if self._plan.live else None,
             waiting=play.waiting,
             made=made,
-            made_usd=_price(made, self._models),
+            made_usd=_price_play_calls(made, self._models),
         )
 
     def _rating(self, scenario: Scenario, play: PlayedScenario, form: Form) -> Rating:
@@ -290,27 +297,29 @@ class _Work:
         memory = play.memory if whole else play.contexts[form].text
         entities = play.entities if whole else ""
         query, language = scenario.query.text, scenario.language
-        return judge(self._models, query, memory, entities, language=language, stop=self.stop)
+        return judge_memory(self._models, query, memory, entities, language=language, stop=self.stop)
 
     def _answer(self, scenario: Scenario, play: PlayedScenario, form: Form) -> LiveAnswer:
         """Asks the chat model the query and probes its answer. Raises ``Stopped``."""
         models, began = self._models, time.monotonic()
         messages = messages_from_dict(play.messages[form])
         try:
-            reply = complete(models.chat, messages, stop=self.stop)
+            reply = complete_answer(models.chat, messages, stop=self.stop)
         except GieokError as error:
             return LiveAnswer(why=error.code, seconds=time.monotonic() - began)
-        prompt, cached, answer, exact = usage(reply)
-        text = clean(reply.text).strip()
+        prompt, cached, answer, exact = read_token_usage(reply)
+        text = clean_text(reply.text).strip()
         if not exact:
             prompt, cached = sum(models.count(str(message.text)) for message in messages), 0
             answer = models.count(text)
-        price = usd(models.name, prompt, cached, answer, url=models.url)
+        price = compute_call_price(models.name, prompt, cached, answer, url=models.url)
         right = share_held(scenario, text)
         return LiveAnswer(text, right, "", prompt, answer, time.monotonic() - began, price)
 
 
-def taken(play: Play, scenario: Scenario, rate: float, forms: Sequence[Form], *, live: bool) -> PlayedScenario:
+def collect_play_forms(
+    play: Play, scenario: Scenario, rate: float, forms: Sequence[Form], *, live: bool
+) -> PlayedScenario:
     """Returns what these forms hold at the end of a play."""
     contexts: dict[Form, FormContext] = {}
     messages: dict[Form, list[dict[str, Any]]] = {}
@@ -332,7 +341,7 @@ def taken(play: Play, scenario: Scenario, rate: float, forms: Sequence[Form], *,
         entities=view.entity_text,
         waiting=len(view.waiting),
         costs=costs,
-        usd=added(_price(cost, play.models) for cost in costs.values()),
+        usd=sum_prices(_price_play_calls(cost, play.models) for cost in costs.values()),
         messages=messages,
         seconds=play.seconds,
     )
@@ -340,11 +349,11 @@ def taken(play: Play, scenario: Scenario, rate: float, forms: Sequence[Form], *,
 
 def share_held(scenario: Scenario, answer: str) -> float | None:
     """Returns the share of the expected values that an answer holds; None where none is expected to be there."""
-    asked = [item for item in probe(scenario.expect, answer.splitlines()) if item.kind != "absent"]
+    asked = [item for item in probe_context(scenario.expect, answer.splitlines()) if item.kind != "absent"]
     return sum(item.held for item in asked) / len(asked) if asked else None
 
 
-def _made(play: PlayedScenario, form: Form) -> CallCost:
+def _sum_form_costs(play: PlayedScenario, form: Form) -> CallCost:
     """Returns the cost of the work that a form stands on."""
     kinds = {"chunks": ("summaries",), "recursive": ("folds",), "all": ("summaries", "folds")}.get(form, ())
     costs = [play.costs[kind] for kind in kinds if kind in play.costs]
@@ -356,8 +365,8 @@ def _made(play: PlayedScenario, form: Form) -> CallCost:
     )
 
 
-def _price(cost: CallCost, models: ModelSet) -> float | None:
+def _price_play_calls(cost: CallCost, models: ModelSet) -> float | None:
     """Returns the US dollars of calls of the utility model; 0 for work of code, None when the price is unknown."""
     if not cost.prompt_tokens:
         return 0.0
-    return usd(models.side_name, cost.prompt_tokens, 0, cost.answer_tokens, url=models.url)
+    return compute_call_price(models.side_name, cost.prompt_tokens, 0, cost.answer_tokens, url=models.url)

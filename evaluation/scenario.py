@@ -24,11 +24,11 @@ SIZE_LIMIT = 1_000_000
 Text = Annotated[str, Field(min_length=1, max_length=20_000)]
 
 
-class _Strict(BaseModel):
+class _ScenarioModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class RecordedCall(_Strict):
+class RecordedCall(_ScenarioModel):
     """A tool call of a recorded answer, and what the tool returned then."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}$")]
@@ -36,7 +36,7 @@ class RecordedCall(_Strict):
     result: Text
 
 
-class RecordedTurn(_Strict):
+class RecordedTurn(_ScenarioModel):
     """One turn: what the user said, the recorded tool calls and the recorded answer. ``at``: when it was said."""
 
     user: Text
@@ -45,14 +45,14 @@ class RecordedTurn(_Strict):
     at: datetime | None = None
 
 
-class OtherConversation(_Strict):
+class OtherConversation(_ScenarioModel):
     """A conversation of another person, played before. Nothing of it may reach the scenario's user."""
 
     user: Annotated[str, Field(pattern=r"^[\w-]{1,40}$")]
     turns: Annotated[tuple[RecordedTurn, ...], Field(min_length=1)]
 
 
-class Query(_Strict):
+class Query(_ScenarioModel):
     """The question that the memory is judged for. ``turn``: its number, the one after the last recorded turn."""
 
     turn: Annotated[int, Field(ge=2)]
@@ -60,14 +60,14 @@ class Query(_Strict):
     at: datetime | None = None
 
 
-class Current(_Strict):
+class Current(_ScenarioModel):
     """A value that replaced others: ``value`` holds now, ``old`` no more."""
 
     value: Text
     old: Annotated[tuple[Text, ...], Field(min_length=1)]
 
 
-class Under(_Strict):
+class Under(_ScenarioModel):
     """A value that belongs to a name, and other names that it could be mistaken for."""
 
     value: Text
@@ -75,7 +75,7 @@ class Under(_Strict):
     others: tuple[Text, ...] = ()
 
 
-class Expectations(_Strict):
+class Expectations(_ScenarioModel):
     """What a context should hold at the query: values that are there, current, under their names, or absent."""
 
     present: tuple[Text, ...] = ()
@@ -90,7 +90,7 @@ class Expectations(_Strict):
         return self
 
 
-class Scenario(_Strict):
+class Scenario(_ScenarioModel):
     """A recorded conversation with its query and expectations. ``name``: the file's name without its suffix."""
 
     name: str
@@ -145,12 +145,12 @@ class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML has no types
         return node
 
 
-def names() -> list[str]:
+def list_scenario_names() -> list[str]:
     """Returns the names of the scenarios that come with Gieok, sorted."""
     return sorted(path.stem for path in FOLDER.glob("*.yaml"))
 
 
-def find(wanted: Sequence[str], language: Language | None = None) -> list[Scenario]:
+def find_scenarios(wanted: Sequence[str], language: Language | None = None) -> list[Scenario]:
     """Returns scenarios by name, by kind, or by the path of a file; all of them when ``wanted`` is empty.
 
     Reads all of them first, so that a mistake in one is found before any runs. Raises ``UnknownChoice``,
@@ -163,21 +163,25 @@ def find(wanted: Sequence[str], language: Language | None = None) -> list[Scenar
         if path.suffix in (".yaml", ".yml"):
             chosen[path] = None
             continue
-        matching = [own[name]] if name in own else [file for stem, file in own.items() if _stem(stem) == name]
+        matching = (
+            [own[name]]
+            if name in own
+            else [file for stem, file in own.items() if _strip_scenario_language(stem) == name]
+        )
         if not matching:
             known = ", ".join(own)
             raise UnknownChoice(what="scenario", value=name, known=known)
         chosen |= dict.fromkeys(matching)
-    loaded = [load(path) for path in (chosen or own.values())]
+    loaded = [load_scenario(path) for path in (chosen or own.values())]
     return [scenario for scenario in loaded if language in (None, scenario.language)]
 
 
-def _stem(name: str) -> str:
+def _strip_scenario_language(name: str) -> str:
     """Returns a name without its language: ``budget_update`` for ``budget_update_ko``."""
     return name.rpartition("_")[0]
 
 
-def load(path: Path) -> Scenario:
+def load_scenario(path: Path) -> Scenario:
     """Returns the scenario of a file. Raises ``BadScenario`` with file, line and field, or ``BadTextFile``."""
     try:
         if path.stat().st_size > SIZE_LIMIT:
@@ -187,12 +191,12 @@ def load(path: Path) -> Scenario:
         raise BadTextFile(path=path, reason="it is not UTF-8", reason_code="no_utf8") from error
     except OSError as error:
         raise BadTextFile(path=path, reason=error.strerror or type(error).__name__) from error
-    return parse(text, path.name)
+    return parse_scenario(text, path.name)
 
 
-def parse(text: str, file: str) -> Scenario:
+def parse_scenario(text: str, file: str) -> Scenario:
     """Returns the scenario of a YAML text; ``file`` stands in errors and names the scenario. Raises ``BadScenario``."""
-    root, value = _read(text, file)
+    root, value = _parse_scenario_yaml(text, file)
     if not isinstance(value, dict):
         raise BadScenario(file=file, line=1, field="", reason="it is no mapping of fields")
     try:
@@ -202,10 +206,10 @@ def parse(text: str, file: str) -> Scenario:
         place = [part for part in first["loc"] if not (isinstance(part, str) and part.startswith("function-"))]
         reason = str(first["msg"]).removeprefix("Value error, ")
         field = ".".join(str(part) for part in place)
-        raise BadScenario(file=file, line=_line(root, place), field=field, reason=reason) from error
+        raise BadScenario(file=file, line=_find_field_line(root, place), field=field, reason=reason) from error
 
 
-def _read(text: str, file: str) -> tuple[yaml.Node | None, Any]:
+def _parse_scenario_yaml(text: str, file: str) -> tuple[yaml.Node | None, Any]:
     """Returns the nodes of a YAML text, which know their lines, and its value. Raises ``BadScenario``."""
     try:
         loader = _Loader(text)
@@ -225,18 +229,18 @@ def _read(text: str, file: str) -> tuple[yaml.Node | None, Any]:
         raise BadScenario(file=file, line=0, field="", reason=str(error)) from error
 
 
-def _line(root: yaml.Node | None, place: Sequence[int | str]) -> int:
+def _find_field_line(root: yaml.Node | None, place: Sequence[int | str]) -> int:
     """Returns the line of the deepest field or list item on the way to a field; 1 is the first line."""
     node, line = root, 1
     for part in place:
-        following = next((child for child in _children(node) if child[0] == part), None)
+        following = next((child for child in _list_yaml_children(node) if child[0] == part), None)
         if following is None:
             break
         _, line, node = following
     return line
 
 
-def _children(node: yaml.Node | None) -> Iterator[tuple[int | str, int, yaml.Node]]:
+def _list_yaml_children(node: yaml.Node | None) -> Iterator[tuple[int | str, int, yaml.Node]]:
     """Yields the name or index of every child, its line and the child itself."""
     if isinstance(node, yaml.MappingNode):
         yield from ((str(key.value), key.start_mark.line + 1, value) for key, value in node.value)

@@ -31,7 +31,7 @@ class ChatState(TypedDict):
 
     ``revision``: the record's revision when this state was made (``store.record.Session``). ``asked``: what tools of
     this turn want to know from the user; ``answers``: the user's answers in this turn, by the ids of the questions
-    (``store.question``).
+    (``store.turn.question``).
     """
 
     messages: Annotated[list[AnyMessage], add_messages]

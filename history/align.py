@@ -1,8 +1,8 @@
 """Lays a history that a client sends over the turns of a path: which of them it says, in which words, and what is new.
 
 First by marks alone (``choose_pairs``): the heaviest chain of pairs in which both sides go on. Then by the texts
-between and behind these pairs (``align``), which a caller reads once. The order of messages decides, so what stands in
-between and belongs to no turn is left aside.
+between and behind these pairs (``align_told_turns``), which a caller reads once. The order of messages decides, so what
+stands in between and belongs to no turn is left aside.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Exchange:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class TurnEvidence:
     """That told turn ``sent`` has a mark of stored turn ``number``: of its ``side`` («question», «answer»), of the
     whole text or of an edge."""
 
@@ -93,7 +93,7 @@ class Alignment:
 Weights = dict[tuple[int, int], float]
 
 
-def weigh(evidence: Iterable[Evidence]) -> Weights:
+def weigh_turn_pairs(evidence: Iterable[TurnEvidence]) -> Weights:
     """Returns how much speaks for each pair of a told and a stored turn."""
     sides: dict[tuple[int, int, str], float] = {}
     for one in evidence:
@@ -117,10 +117,10 @@ def choose_pairs(weights: Mapping[tuple[int, int], float], first: int = 1) -> tu
     if all(one[0] < other[0] and one[1] < other[1] for one, other in pairwise(ordered)):
         bonus = FIRST if ordered[0] == (0, first) else 0.0
         return ordered, sum(weights.values()) + bonus - NEAR * (ordered[-1][1] - ordered[0][1])
-    return _heaviest(weights, ordered, first)
+    return _find_heaviest_chain(weights, ordered, first)
 
 
-def _heaviest(
+def _find_heaviest_chain(
     weights: Mapping[tuple[int, int], float], ordered: Sequence[tuple[int, int]], first: int
 ) -> tuple[list[tuple[int, int]], float]:
     """The general case, with a Fenwick tree over the stored numbers: the best chain that ends at most there."""
@@ -158,7 +158,7 @@ Read = Callable[[Sequence[int]], Mapping[int, Exchange]]
 """Returns the stored turns with these numbers; those that there are not are left out."""
 
 
-def align(
+def align_told_turns(
     told: Sequence[Exchange],
     weights: Mapping[tuple[int, int], float],
     read: Read,
@@ -166,8 +166,8 @@ def align(
     first: int = 1,
     by_answer: bool = False,
 ) -> Alignment:
-    """Lays told turns over a path. ``weights``: by ``weigh``, of this path alone; ``first``: the number of its first
-    turn; ``by_answer``: a turn with a known answer is that turn, whatever its question. ``read`` is called
+    """Lays told turns over a path. ``weights``: by ``weigh_turn_pairs``, of this path alone; ``first``: the number of
+    its first turn; ``by_answer``: a turn with a known answer is that turn, whatever its question. ``read`` is called
     twice at most, with the turns whose texts decide."""
     texts: dict[int, Exchange] = {}
 
@@ -184,12 +184,12 @@ def align(
     need(_find_gaps(len(told), known, first))
     pairs, before = list[Pair](), (-1, first - 1)
     for pair in known:
-        pairs += [*_fill(told, texts, before, (pair.sent, pair.number), is_front=before[0] < 0), pair]
+        pairs += [*_pair_gap_turns(told, texts, before, (pair.sent, pair.number), is_front=before[0] < 0), pair]
         before = (pair.sent, pair.number)
-    pairs += _fill(told, texts, before, None)
+    pairs += _pair_gap_turns(told, texts, before, None)
     if by_answer:
         pairs = [_take_answer(pair) for pair in pairs]
-    return Alignment(tuple(_drop_last_edits(_grow(told, texts, pairs))), len(told))
+    return Alignment(tuple(_drop_last_edits(_move_joined_pairs(told, texts, pairs))), len(told))
 
 
 def _take_answer(pair: Pair) -> Pair:
@@ -237,7 +237,7 @@ def judge_pair(told: Sequence[Exchange], texts: Mapping[int, Exchange], sent: in
     return Pair(sent, number, "edited", question, answer) if any(is_like.values()) else None
 
 
-def _fill(
+def _pair_gap_turns(
     told: Sequence[Exchange],
     texts: Mapping[int, Exchange],
     before: tuple[int, int],
@@ -272,7 +272,7 @@ def _fill(
     return pairs
 
 
-def _grow(told: Sequence[Exchange], texts: Mapping[int, Exchange], pairs: Sequence[Pair]) -> list[Pair]:
+def _move_joined_pairs(told: Sequence[Exchange], texts: Mapping[int, Exchange], pairs: Sequence[Pair]) -> list[Pair]:
     """Moves a pair to the next stored turn whose answer the told one holds as well: a client that joins answers, or
     deleted the question between them."""
     taken = {pair.number for pair in pairs}
@@ -293,4 +293,14 @@ def _drop_last_edits(pairs: Sequence[Pair]) -> Sequence[Pair]:
     return pairs[: known[-1] + 1] if known else []
 
 
-__all__ = ["Alignment", "Evidence", "Exchange", "Pair", "align", "choose_pairs", "find_changed", "judge_pair", "weigh"]
+__all__ = [
+    "Alignment",
+    "Exchange",
+    "Pair",
+    "TurnEvidence",
+    "align_told_turns",
+    "choose_pairs",
+    "find_changed",
+    "judge_pair",
+    "weigh_turn_pairs",
+]

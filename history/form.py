@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Literal
 
-from text.thought_name import INNER_NAMES
+from text.answer.thought_name import INNER_NAMES
 
 Side = Literal["question", "answer"]
 EDGE = 6
@@ -34,7 +34,7 @@ _BLOCK_END = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*$|</(\w+)>", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class ComparableForm:
     """A text's comparable form: its ``lines`` of words, and all of its words in one line (``flat``)."""
 
     lines: tuple[str, ...]
@@ -49,11 +49,11 @@ class Form:
         ends = [end - 1 for end in accumulate(len(line) + 1 for line in self.lines)]
         return frozenset([0, *(end + 1 for end in ends[:-1])]), frozenset(ends)
 
-    def holds(self, other: Form) -> bool:
+    def holds(self, other: ComparableForm) -> bool:
         """Returns whether the other text stands in this one on lines of its own."""
         return self.find(other) is not None
 
-    def find(self, other: Form) -> tuple[int, int] | None:
+    def find(self, other: ComparableForm) -> tuple[int, int] | None:
         """Returns where in ``flat`` the other text begins and ends, on lines of its own; None where it does not."""
         flat, part = self.flat, other.flat
         if not part or len(part) > len(flat):
@@ -67,7 +67,7 @@ class Form:
         return None
 
 
-def read_form(text: str) -> Form:
+def read_form(text: str) -> ComparableForm:
     """Returns the comparable form of a text. A text without a word is compared by its signs."""
     plain = unicodedata.normalize("NFC", text)
     if "<" in plain:
@@ -77,7 +77,7 @@ def read_form(text: str) -> Form:
         plain = _LABEL.sub("\\1\n", plain)
     plain = plain.replace("'", "").replace("’", "").casefold()
     lines = tuple(line for line in (" ".join(_WORD.findall(line)) for line in plain.splitlines()) if line)
-    return Form(lines or tuple(filter(None, ["".join(plain.split())])))
+    return ComparableForm(lines or tuple(filter(None, ["".join(plain.split())])))
 
 
 def leave_out_blocks(text: str) -> str:
@@ -110,7 +110,7 @@ def _leave_out(text: str, begin: re.Pattern[str], end: re.Pattern[str]) -> list[
 
 
 @dataclass(frozen=True, slots=True)
-class Marks:
+class MessageMarks:
     """Short marks of a message, 64 bits each: ``whole``, of all of it, and of all but a label in front; ``edges``, of
     its first and its last words, where it has more."""
 
@@ -122,7 +122,7 @@ class Marks:
         return (*self.whole, *self.edges)
 
 
-def mark_message(text: str, side: Side, owner: str) -> Marks:
+def mark_message(text: str, side: Side, owner: str) -> MessageMarks:
     """Returns the marks of a message: those of other owners are others, so that a look-up meets no turn of another
     user, however many say the same."""
     key = hashlib.blake2b(f"{side}\n{owner}\n{text}".encode("utf-8", "surrogatepass"), digest_size=16).digest()
@@ -134,7 +134,7 @@ def mark_message(text: str, side: Side, owner: str) -> Marks:
     words, bare = form.flat.split(), " ".join(form.lines[1:]) if _LABEL.match(text) else ""
     wholes = tuple(_hash_mark(f"{start}whole\n{one}") for one in dict.fromkeys((form.flat, bare or form.flat)))
     edges = (" ".join(words[:EDGE]), " ".join(words[-EDGE:])) if len(words) > EDGE else ()
-    marks = Marks(wholes, tuple(_hash_mark(f"{start}edge {at}\n{edge}") for at, edge in enumerate(edges)))
+    marks = MessageMarks(wholes, tuple(_hash_mark(f"{start}edge {at}\n{edge}") for at, edge in enumerate(edges)))
     with _LOCK:
         _KNOWN[key] = marks
         while len(_KNOWN) > MOST_KNOWN:
@@ -142,7 +142,7 @@ def mark_message(text: str, side: Side, owner: str) -> Marks:
     return marks
 
 
-_KNOWN: OrderedDict[bytes, Marks] = OrderedDict()
+_KNOWN: OrderedDict[bytes, MessageMarks] = OrderedDict()
 _LOCK = threading.Lock()
 
 
@@ -151,4 +151,4 @@ def _hash_mark(text: str) -> int:
     return int.from_bytes(digest, "big", signed=True)
 
 
-__all__ = ["Form", "Marks", "Side", "leave_out_blocks", "mark_message", "read_form"]
+__all__ = ["ComparableForm", "MessageMarks", "Side", "leave_out_blocks", "mark_message", "read_form"]

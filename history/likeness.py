@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from typing import Literal
 
-from history.form import Form, Side, leave_out_blocks, read_form
+from history.form import ComparableForm, Side, leave_out_blocks, read_form
 
 Likeness = Literal["same", "more", "part", "reworded", "translated", "other"]
 """``same`` words; the sent text holds ``more``, on lines of its own; it is a ``part`` of the stored one, of which a
@@ -69,7 +69,7 @@ def compare_messages(sent: str, stored: str, side: Side, *, stopped: bool = Fals
 
 def is_translated(sent: str, stored: str) -> bool:
     """Returns whether two texts stand in different scripts."""
-    one, other = _script(sent), _script(stored)
+    one, other = _detect_script(sent), _detect_script(stored)
     return bool(one and other) and one != other
 
 
@@ -89,7 +89,7 @@ def _has_common_runs(was: Sequence[str], now: Sequence[str]) -> bool:
     return len(runs & others) >= RUNS * min(len(runs), len(others))
 
 
-def _script(text: str) -> str:
+def _detect_script(text: str) -> str:
     hangul, latin = len(_HANGUL.findall(text)), len(_LATIN.findall(text))
     if hangul + latin < 8:
         return ""
@@ -100,12 +100,14 @@ def _script(text: str) -> str:
 # --- parts ------------------------------------------------------------------------------------------
 
 
-def _is_shortened(sent: str, stored: str, theirs: Form, ours: Form, side: Side, *, stopped: bool) -> bool:
+def _is_shortened(
+    sent: str, stored: str, theirs: ComparableForm, ours: ComparableForm, side: Side, *, stopped: bool
+) -> bool:
     """Returns whether a program left out what the sent text lacks: a label, a block, the unfinished end of an answer;
     of a question what it had added on lines of its own."""
     if not theirs.flat:
         return False
-    if stopped and _begins(ours.flat, theirs.flat):
+    if stopped and _has_beginning(ours.flat, theirs.flat):
         return True
     place = ours.find(theirs)
     if place is not None and (side == "question" or _is_label(ours, place)):
@@ -117,17 +119,17 @@ def _is_shortened(sent: str, stored: str, theirs: Form, ours: Form, side: Side, 
     return _is_trimmed(sent, stored, theirs, ours)
 
 
-def _begins(whole: str, part: str) -> bool:
+def _has_beginning(whole: str, part: str) -> bool:
     return whole.startswith(part)
 
 
-def _is_label(ours: Form, place: tuple[int, int]) -> bool:
+def _is_label(ours: ComparableForm, place: tuple[int, int]) -> bool:
     """Returns whether all but a first line of the stored text is there, which is a name."""
     first = ours.lines[0]
     return place == (len(first) + 1, len(ours.flat)) and len(first.split()) <= 4
 
 
-def _is_trimmed(sent: str, stored: str, theirs: Form, ours: Form) -> bool:
+def _is_trimmed(sent: str, stored: str, theirs: ComparableForm, ours: ComparableForm) -> bool:
     """Returns whether only the unfinished last sentence is missing."""
     if not ours.flat.startswith(f"{theirs.flat} ") or _END.search(stored.strip()):
         return False
@@ -139,7 +141,7 @@ def _is_trimmed(sent: str, stored: str, theirs: Form, ours: Form) -> bool:
 # --- words ------------------------------------------------------------------------------------------
 
 
-def _is_reworded(sent: str, stored: str, theirs: Form, ours: Form) -> bool:
+def _is_reworded(sent: str, stored: str, theirs: ComparableForm, ours: ComparableForm) -> bool:
     """Returns whether only words changed that do not matter."""
     was, now = ours.flat.split(), theirs.flat.split()
     if not was or not now or max(len(was), len(now)) > MOST_WORDS or min(len(was), len(now)) < 2:
@@ -164,7 +166,7 @@ def _count_equal(was: Sequence[str], now: Sequence[str], texts: tuple[str, str])
         else:
             names = _find_names(texts) if names is None else names
             both = (was[one], now[other])
-            if _is_inflected(*both) and not any(matters(word, names) for word in both):
+            if _is_inflected(*both) and not any(is_telling_word(word, names) for word in both):
                 one, other = one + 1, other + 1
             elif was[one] in MAY_COME_AND_GO:
                 one += 1
@@ -193,7 +195,7 @@ def _find_names(texts: Sequence[str]) -> set[str]:
     return {word for name in names for word in read_form(name).lines}
 
 
-def matters(word: str, names: set[str]) -> bool:
+def is_telling_word(word: str, names: set[str]) -> bool:
     """Returns whether a text with another word in this place says something else: a number, a name, a negation."""
     is_number = any(char.isdigit() for char in word)
     return is_number or word in NEGATIONS or word in names or _NEGATED.search(word) is not None
@@ -205,4 +207,4 @@ def _is_inflected(one: str, other: str) -> bool:
     return stem >= STEM and all(not rest or rest in ENDINGS for rest in (one[stem:], other[stem:]))
 
 
-__all__ = ["Likeness", "compare_messages", "has_common_words", "is_translated", "matters"]
+__all__ = ["Likeness", "compare_messages", "has_common_words", "is_telling_word", "is_translated"]

@@ -15,14 +15,14 @@ LEAST = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Script:
+class OneMessageHistory:
     """``turns``: questions with their answers, oldest first; ``question``: what is asked now."""
 
     turns: tuple[tuple[str, str], ...]
     question: str
 
 
-def read_script(text: str) -> Script | None:
+def read_script(text: str) -> OneMessageHistory | None:
     """Returns a message as a history, whose last speaker is the user; None for any other message. What stands before
     the first name belongs to nobody."""
     starts = [match for match in _SAID.finditer(text) if match.start() == 0 or text[: match.start()].endswith("\n\n")]
@@ -42,7 +42,7 @@ def read_script(text: str) -> Script | None:
             question, answer = words, ""
         else:
             question = f"{question}\n\n{words}" if question else words
-    return Script(tuple(turns), question) if turns and question else None
+    return OneMessageHistory(tuple(turns), question) if turns and question else None
 
 
-__all__ = ["Script", "read_script"]
+__all__ = ["OneMessageHistory", "read_script"]

@@ -17,15 +17,15 @@ from uuid import uuid4
 import mcp_types as types
 
 from errors import ServerUnreachable
-from host.connection import Asked, Connection
+from host.connection import Connection, ServerQuestion
 from host.pool import Pool
-from store.question import Answer, Question
+from store.turn.question import UserAnswer, UserQuestion
 
 MOST_ROUNDS = 10
 """The most times that one call may ask."""
 
 Result = types.CallToolResult
-Answers = Mapping[str, Answer]
+Answers = Mapping[str, UserAnswer]
 
 
 class CallLost(Exception):
@@ -33,7 +33,7 @@ class CallLost(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ForeignCall:
     """One call of a tool. ``key``: unique within the turn; ``tool``: the server's own name, ``name``: the model's."""
 
     server: str
@@ -44,7 +44,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class CallOutcome:
     """The result of a call, and what the server asked our utility model meanwhile."""
 
     result: Result
@@ -52,12 +52,12 @@ class Ended:
 
 
 @dataclass(eq=False)
-class Waiting:
+class WaitingCall:
     """A call that runs and waits for the user. ``round``: how often it has asked."""
 
     connection: Connection
     task: asyncio.Task[Any]
-    asked: Asked
+    asked: ServerQuestion
     round: int
 
 
@@ -66,24 +66,26 @@ class Calls:
     """The calls of all servers of one process; everything here runs in the loop of the host."""
 
     seconds: float
-    _waiting: dict[str, Waiting] = field(default_factory=dict)
+    _waiting: dict[str, WaitingCall] = field(default_factory=dict)
 
-    async def start(self, pool: Pool, call: Call, utility: Any) -> Ended | tuple[Question, ...]:
+    async def start(self, pool: Pool, call: ForeignCall, utility: Any) -> CallOutcome | tuple[UserQuestion, ...]:
         """Calls the tool; returns the result, or what the user must answer first. Raises ``TimeoutError``,
         ``ServerUnreachable``, and the SDK's errors."""
-        return await self._sent(pool, call, utility, None, None, 1)
+        return await self._send_call(pool, call, utility, None, None, 1)
 
-    async def go_on(self, pool: Pool, call: Call, utility: Any, answers: Answers) -> Ended | tuple[Question, ...]:
+    async def go_on(
+        self, pool: Pool, call: ForeignCall, utility: Any, answers: Answers
+    ) -> CallOutcome | tuple[UserQuestion, ...]:
         """Goes on with a call that asked. ``answers``: the user's, with what the question kept. Raises ``CallLost``."""
         last = max(int(answer.state.get("round", 0)) for answer in answers.values())
         given = [answer for answer in answers.values() if answer.state.get("round") == last]
         if last >= MOST_ROUNDS:
             raise CallLost("it asked too often")
         if "live" in given[0].state:
-            return await self._answered(call, given[0])
+            return await self._resume_live_call(call, given[0])
         responses = dict(given[0].state["responses"])
-        responses |= {str(answer.state["request"]): elicited(answer) for answer in given}
-        return await self._sent(pool, call, utility, responses, given[0].state.get("state"), last + 1)
+        responses |= {str(answer.state["request"]): build_elicit_result(answer) for answer in given}
+        return await self._send_call(pool, call, utility, responses, given[0].state.get("state"), last + 1)
 
     async def let_go(self, lives: Sequence[str]) -> None:
         """Ends calls that wait for a user who will not answer."""
@@ -93,9 +95,15 @@ class Calls:
                 waiting.task.cancel()
                 await waiting.connection.pool.drop(waiting.connection)
 
-    async def _sent(
-        self, pool: Pool, call: Call, utility: Any, responses: dict[str, Any] | None, state: str | None, round_: int
-    ) -> Ended | tuple[Question, ...]:
+    async def _send_call(
+        self,
+        pool: Pool,
+        call: ForeignCall,
+        utility: Any,
+        responses: dict[str, Any] | None,
+        state: str | None,
+        round_: int,
+    ) -> CallOutcome | tuple[UserQuestion, ...]:
         connection = await pool.take()
         connection.utility, connection.called = utility, True
         connection.sampled.clear()
@@ -105,25 +113,25 @@ class Calls:
             if not isinstance(outcome, types.InputRequiredResult):
                 return outcome
             try:
-                responses, open_ = await _responses(connection, outcome)
+                responses, open_ = await _collect_server_responses(connection, outcome)
             except BaseException:
                 await asyncio.shield(pool.drop(connection))
                 raise
             state = outcome.request_state
             if open_:
                 pool.give(connection)
-                kept = {"round": round_, "responses": _plain(responses), "state": state}
+                kept = {"round": round_, "responses": _dump_responses(responses), "state": state}
                 return tuple(
                     asked_of(call, f"{round_}.{key}", params, {**kept, "request": key}) for key, params in open_.items()
                 )
         pool.give(connection)
         raise CallLost("it asked too often")
 
-    async def _answered(self, call: Call, given: Answer) -> Ended | tuple[Question, ...]:
+    async def _resume_live_call(self, call: ForeignCall, given: UserAnswer) -> CallOutcome | tuple[UserQuestion, ...]:
         waiting = self._waiting.pop(str(given.state["live"]), None)
         if waiting is None or waiting.asked.answer.done():
             raise CallLost("it waited too long, or the program was started anew")
-        waiting.asked.answer.set_result(elicited(given))
+        waiting.asked.answer.set_result(build_elicit_result(given))
         pool = waiting.connection.pool
         assert pool is not None
         outcome = await self._next(pool, call, waiting.connection, waiting.task, waiting.round + 1)
@@ -132,8 +140,8 @@ class Calls:
         return outcome
 
     async def _next(
-        self, pool: Pool, call: Call, connection: Connection, task: asyncio.Task[Any], round_: int
-    ) -> Ended | types.InputRequiredResult | tuple[Question, ...]:
+        self, pool: Pool, call: ForeignCall, connection: Connection, task: asyncio.Task[Any], round_: int
+    ) -> CallOutcome | types.InputRequiredResult | tuple[UserQuestion, ...]:
         """Waits until the call ends or asks; a call that does neither in time, or is stopped, loses its connection."""
         question = asyncio.create_task(connection.asked.get())
         try:
@@ -143,10 +151,10 @@ class Calls:
                 if isinstance(result, types.InputRequiredResult):
                     return result
                 pool.give(connection)
-                return Ended(result, tuple(connection.sampled))
+                return CallOutcome(result, tuple(connection.sampled))
             if question.done():
                 live = uuid4().hex
-                self._waiting[live] = Waiting(connection, task, question.result(), round_)
+                self._waiting[live] = WaitingCall(connection, task, question.result(), round_)
                 task.add_done_callback(lambda _: self._over(pool, live))
                 state = {"live": live, "round": round_}
                 return (asked_of(call, str(round_), question.result().params, state),)
@@ -168,22 +176,24 @@ class Calls:
                 waiting.task.exception()
 
 
-def asked_of(call: Call, id_: str, params: Any, state: dict[str, Any]) -> Question:
+def asked_of(call: ForeignCall, id_: str, params: Any, state: dict[str, Any]) -> UserQuestion:
     """Returns what the user sees of a server's question."""
     common = {"call": call.key, "tool": call.name, "text": params.message, "server": call.server, "state": state}
     if isinstance(params, types.ElicitRequestURLParams):
-        return Question(id=f"{call.key}/{id_}", kind="login", url=params.url, **common)
-    return Question(id=f"{call.key}/{id_}", kind="form", schema=dict(params.requested_schema), **common)
+        return UserQuestion(id=f"{call.key}/{id_}", kind="login", url=params.url, **common)
+    return UserQuestion(id=f"{call.key}/{id_}", kind="form", schema=dict(params.requested_schema), **common)
 
 
-def elicited(answer: Answer) -> types.ElicitResult:
+def build_elicit_result(answer: UserAnswer) -> types.ElicitResult:
     """Returns the user's answer in the words of the protocol."""
     if answer.action == "no":
         return types.ElicitResult(action="decline")
     return types.ElicitResult(action="accept", content=answer.value if isinstance(answer.value, dict) else None)
 
 
-async def _responses(connection: Connection, asked: types.InputRequiredResult) -> tuple[dict[str, Any], dict[str, Any]]:
+async def _collect_server_responses(
+    connection: Connection, asked: types.InputRequiredResult
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Returns the answers that need no user, and the parameters of the questions that do."""
     responses, open_ = dict[str, Any](), dict[str, Any]()
     for key, request in (asked.input_requests or {}).items():
@@ -197,5 +207,5 @@ async def _responses(connection: Connection, asked: types.InputRequiredResult) -
     return responses, open_
 
 
-def _plain(responses: Mapping[str, Any]) -> dict[str, Any]:
+def _dump_responses(responses: Mapping[str, Any]) -> dict[str, Any]:
     return {key: response.model_dump(by_alias=True, mode="json") for key, response in responses.items()}

@@ -12,9 +12,9 @@ import mcp_types as types
 from mcp import Client
 from mcp.client.context import ClientRequestContext
 
-from errors import ServerUnreachable, trace
+from errors import ServerUnreachable, format_error_trace
 from host.entry import ServerEntry, Utility
-from host.transport import transport
+from host.transport import open_server_transport
 
 if TYPE_CHECKING:  # a pool opens connections
     from host.pool import Pool
@@ -29,7 +29,7 @@ CLIENT = types.Implementation(name="gieok", version="0.1.0")
 
 
 @dataclass(eq=False)
-class Asked:
+class ServerQuestion:
     """What a server wants from the user during a call. ``answer``: takes the user's answer."""
 
     params: types.ElicitRequestFormParams | types.ElicitRequestURLParams
@@ -48,7 +48,7 @@ class Connection:
     client: Client | None = None
     utility: Utility | None = None
     called: bool = False
-    asked: asyncio.Queue[Asked] = field(default_factory=asyncio.Queue)
+    asked: asyncio.Queue[ServerQuestion] = field(default_factory=asyncio.Queue)
     sampled: list[dict[str, str]] = field(default_factory=list)
     ended: bool = False
     pool: Pool | None = None
@@ -64,7 +64,7 @@ class Connection:
             await asyncio.shield(self.close())
             raise
         except (Exception, ExceptionGroup) as error:
-            raise ServerUnreachable(reason=_reason(error, seconds)) from error
+            raise ServerUnreachable(reason=_explain_connection_failure(error, seconds)) from error
 
     async def _open(self, older: bool) -> None:
         ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -74,8 +74,8 @@ class Connection:
     async def _own(self, ready: asyncio.Future[None], older: bool) -> None:
         """Holds the connection open: the task that opened it must close it."""
         client = Client(
-            transport(self.entry, older),
-            elicitation_callback=self._elicited,
+            open_server_transport(self.entry, older),
+            elicitation_callback=self._elicit,
             sampling_callback=self._sample if self.entry.sampling else None,
             message_handler=self._heard,
             client_info=CLIENT,
@@ -149,12 +149,12 @@ class Connection:
             if not answer.done():
                 answer.set_result(types.ElicitResult(action="cancel"))
 
-    async def _elicited(
+    async def _elicit(
         self, context: ClientRequestContext, params: types.ElicitRequestParams
     ) -> types.ElicitResult | types.ErrorData:
         if not self.called:
             return types.ElicitResult(action="cancel")
-        asked = Asked(params, asyncio.get_running_loop().create_future())
+        asked = ServerQuestion(params, asyncio.get_running_loop().create_future())
         await self.asked.put(asked)
         try:
             return await asyncio.wait_for(asked.answer, ANSWER_SECONDS)
@@ -167,12 +167,12 @@ class Connection:
         utility = self.utility
         if utility is None:
             return types.ErrorData(code=types.INVALID_REQUEST, message="no model is allowed now")
-        text = "\n\n".join(part for message in params.messages for part in _texts(message.content))
+        text = "\n\n".join(part for message in params.messages for part in _list_block_texts(message.content))
         tokens = min(params.max_tokens, MOST_SAMPLED_TOKENS)
         try:
             reply = await asyncio.to_thread(utility, params.system_prompt or "", text, tokens)
         except Exception as error:  # the server hears only that it failed
-            log.info("a request of an MCP server to the model failed: %s", trace(error))
+            log.info("a request of an MCP server to the model failed: %s", format_error_trace(error))
             return types.ErrorData(code=types.INTERNAL_ERROR, message="the model failed")
         self.sampled.append({"asked": text, "answered": reply})
         content = types.TextContent(type="text", text=reply)
@@ -183,12 +183,12 @@ class Connection:
             self.changed()
 
 
-def _texts(content: Any) -> list[str]:
+def _list_block_texts(content: Any) -> list[str]:
     blocks = content if isinstance(content, list) else [content]
     return [str(block.text) for block in blocks if getattr(block, "type", "") == "text"]
 
 
-def _reason(error: BaseException, seconds: float) -> str:
+def _explain_connection_failure(error: BaseException, seconds: float) -> str:
     """Returns why a connection failed, in words that repeat no secret of the entry."""
     while isinstance(error, BaseExceptionGroup) and error.exceptions:
         error = error.exceptions[0]

@@ -45,7 +45,7 @@ class Servers:
         entries, wrong = dict[str, ServerEntry](), dict[str, str]()
         for name, data in self._whole()[KEY].items():
             try:
-                entries[name] = checked(name, data)
+                entries[name] = validate_server_entry(name, data)
             except ServerEntryWrong as error:
                 wrong[name] = str(error)
         return Read(entries, wrong)
@@ -60,7 +60,7 @@ class Servers:
 
     def put(self, name: str, data: Mapping[str, Any]) -> None:
         """Adds a server or replaces it. Raises ``ServerEntryWrong`` and changes nothing when the entry is wrong."""
-        entry = checked(name, data)
+        entry = validate_server_entry(name, data)
         self._change(lambda servers: servers | {name: entry.plain()})
 
     def remove(self, name: str) -> None:
@@ -101,13 +101,13 @@ class Servers:
         except OSError as error:
             raise ServersUnreadable(path=self.path.name, reason=error.strerror or "not readable") from error
         except (ValueError, RecursionError) as error:
-            raise ServersUnreadable(path=self.path.name, reason=_place(error)) from None
+            raise ServersUnreadable(path=self.path.name, reason=_describe_read_error(error)) from None
         if not isinstance(whole, dict) or not isinstance(whole.get(KEY, {}), dict):
             raise ServersUnreadable(path=self.path.name, reason=f"no object with {KEY}")
         return {KEY: {}} | whole
 
 
-def checked(name: str, data: object) -> ServerEntry:
+def validate_server_entry(name: str, data: object) -> ServerEntry:
     """Returns an entry. Raises ``ServerEntryWrong``, which names server and field and repeats no value."""
     if not NAME.fullmatch(name):
         raise ServerEntryWrong(server=name[:40], field="name", reason="1 to 32 letters, digits, _ or -")
@@ -121,7 +121,7 @@ def checked(name: str, data: object) -> ServerEntry:
         raise ServerEntryWrong(server=name, field=place, reason=first["msg"]) from None
 
 
-def _place(error: ValueError | RecursionError) -> str:
+def _describe_read_error(error: ValueError | RecursionError) -> str:
     match error:
         case RecursionError():
             return "nested too deep"

@@ -17,17 +17,17 @@ from errors import GieokError, ServerUnreachable
 from host.entry import ServerEntry, Utility
 from host.file import Servers
 from host.loop import Loop
-from host.tool import ABOUT_CHARS, NAME_CHARS, ForeignTool, digest, model_name, usable
+from host.tool import ABOUT_CHARS, NAME_CHARS, ForeignTool, build_usable_schema, digest_foreign_tool, model_name
 from model.call.stream import Stopped
-from store.approval import Approvals
-from store.question import Answer, Question, Waiting
-from text.clean import clean
+from store.turn.question import OpenUserQuestions, UserAnswer, UserQuestion
+from store.user.approval import Approvals
+from text.clean import clean_text
 from text.cut import cut_text
 
 if TYPE_CHECKING:  # what needs the SDK of MCP is imported with the first server: it takes half a second
     import mcp_types as types
 
-    from host.call import Call, Calls, Ended
+    from host.call import CallOutcome, Calls, ForeignCall
     from host.pool import Pool
 
 log = logging.getLogger(__name__)
@@ -72,7 +72,7 @@ class ServerState:
     left_out: tuple[str, ...] = ()
 
     @property
-    def offered(self) -> tuple[ServerTool, ...]:
+    def offered_tools(self) -> tuple[ServerTool, ...]:
         """Returns the tools that are not turned off."""
         entry = self.entry
         return () if entry is None else tuple(tool for tool in self.tools if entry.permission(tool.name) != "off")
@@ -109,7 +109,7 @@ class _Server:
         self.state = ServerState(self.name, self.entry, str(error), True, away_since=since)
 
 
-class Host:
+class McpHost:
     """The servers of the file ``servers``. Thread-safe; nothing is started before the first server is asked for.
 
     ``connect_seconds``, ``call_seconds``: limits of one connection and of one call.
@@ -176,18 +176,18 @@ class Host:
         return [
             self._tool(server, tool, approvals, stop, utility, begin)
             for server in enabled
-            for tool in server.state.offered
+            for tool in server.state.offered_tools
         ]
 
-    def let_go(self, questions: Sequence[Question]) -> None:
+    def let_go(self, questions: Sequence[UserQuestion]) -> None:
         """Ends the calls behind questions that the user will not answer, so that nothing waits for them any more."""
         lives = [str(question.state["live"]) for question in questions if "live" in question.state]
-        if lives and self._loop.begun:
+        if lives and self._loop.is_started:
             self._loop.run(self._calls.let_go(lives))
 
     def close(self) -> None:
         """Closes all connections; programs that were started for them end."""
-        if self._loop.begun:
+        if self._loop.is_started:
             try:
                 self._loop.run(self._close_all())
             finally:
@@ -205,16 +205,16 @@ class Host:
             # a new dict: other turns may be going through the old one
             self._known = {name: stay.get(name) or self._server(name, entry) for name, entry in read.entries.items()}
             self._wrong, self._stamp = read.wrong, stamp
-        if gone and self._loop.begun:
-            self._loop.run(_closed([known.pool for known in gone]))
+        if gone and self._loop.is_started:
+            self._loop.run(_close_pools([known.pool for known in gone]))
 
     def _server(self, name: str, entry: ServerEntry) -> _Server:
-        def changed() -> None:
+        def note_change() -> None:
             server.stale = True
 
         from host.pool import Pool
 
-        pool = Pool(entry, self._connect_seconds, changed)
+        pool = Pool(entry, self._connect_seconds, note_change)
         server = _Server(name, entry, pool, ServerState(name, entry))
         return server
 
@@ -234,7 +234,7 @@ class Host:
                 try:
                     server.stale = False
                     tools = await asyncio.wait_for(connection.tools(), self._connect_seconds)
-                    server.state, server.failures = _seen(server, connection.client, tools), 0
+                    server.state, server.failures = _build_server_state(server, connection.client, tools), 0
                     server.pool.give(connection)
                 except asyncio.CancelledError:  # the user has stopped the turn
                     await asyncio.shield(server.pool.drop(connection))
@@ -254,35 +254,36 @@ class Host:
         begin: Callable[[str], bool] | None,
     ) -> BaseTool:
         about, name = (tool.description or tool.name)[:ABOUT_CHARS], model_name(server.name, tool.name)
-        mark = digest(tool.name, tool.description, tool.schema)
+        mark = digest_foreign_tool(tool.name, tool.description, tool.schema)
 
-        def run(key: str, arguments: dict[str, Any], answers: Mapping[str, Answer]) -> tuple[str, dict[str, Any]]:
-            from host.call import Call
+        def run(key: str, arguments: dict[str, Any], answers: Mapping[str, UserAnswer]) -> tuple[str, dict[str, Any]]:
+            from host.call import ForeignCall
 
-            call = Call(server.name, tool.name, name, key, arguments)
+            call = ForeignCall(server.name, tool.name, name, key, arguments)
             own = {id_: answer for id_, answer in answers.items() if id_.startswith(f"{key}/")}
             if begin is not None and not (own or tool.is_repeatable or begin(key)):
                 raise ToolException(INTERRUPTED.format(server=server.name))
-            return self._called(server, call, own, stop, utility if server.entry.sampling else None)
+            return self._run_call(server, call, own, stop, utility if server.entry.sampling else None)
 
         metadata = {"foreign": True, "server": server.name, "about": {"ko": about, "en": about}}
         made = ForeignTool(name=name, description=about, args_schema=tool.schema, metadata=metadata)
-        return made.connected(
+        return made.connect_server(
             server.entry.permission(tool.name),
             lambda: approvals.allows(server.name, tool.name, mark),
             lambda: approvals.allow(server.name, tool.name, mark),
             run,
         )
 
-    def _called(
+    def _run_call(
         self,
         server: _Server,
-        call: Call,
-        answers: Mapping[str, Answer],
+        call: ForeignCall,
+        answers: Mapping[str, UserAnswer],
         stop: threading.Event | None,
         utility: Utility | None,
     ) -> tuple[str, dict[str, Any]]:
-        """Runs a call in the loop. Raises ``Waiting``, ``Stopped``, and ``ToolException`` for every failure."""
+        """Runs a call in the loop. Raises ``OpenUserQuestions``, ``Stopped``, and ``ToolException`` for every
+        failure."""
         from mcp.shared.exceptions import MCPError
 
         from host.call import CallLost
@@ -294,7 +295,7 @@ class Host:
         )
         try:
             outcome = self._loop.run(work, stop)
-        except (Stopped, Waiting):
+        except (Stopped, OpenUserQuestions):
             raise
         except TimeoutError:
             raise ToolException(f"{server.name} gave no result in {self._call_seconds:g} s.") from None
@@ -307,25 +308,25 @@ class Host:
         except Exception as error:
             log.info("a call of a foreign tool failed: %s", type(error).__name__)
             raise ToolException(f"{server.name} failed during the call ({type(error).__name__}).") from None
-        return _finished(server.name, outcome)
+        return _read_call_outcome(server.name, outcome)
 
     async def _close_all(self) -> None:
-        await _closed([server.pool for server in self._known.values()])
+        await _close_pools([server.pool for server in self._known.values()])
 
 
-def _seen(server: _Server, client: Any, tools: Sequence[types.Tool]) -> ServerState:
+def _build_server_state(server: _Server, client: Any, tools: Sequence[types.Tool]) -> ServerState:
     info = client.server_info
     title = f"{info.title or info.name} {info.version}".strip() if info is not None else ""
     names, offered, left_out = set[str](), list[ServerTool](), list[str]()
     for tool in tools[:MOST_TOOLS]:
-        name, schema = model_name(server.name, tool.name), usable(tool.input_schema)
+        name, schema = model_name(server.name, tool.name), build_usable_schema(tool.input_schema)
         if schema is None:
-            left_out.append(clean(tool.name)[:NAME_CHARS])
+            left_out.append(clean_text(tool.name)[:NAME_CHARS])
         elif name not in names:
             names.add(name)
             hints = tool.annotations
             repeatable = hints is not None and bool(hints.read_only_hint or hints.idempotent_hint)
-            offered.append(ServerTool(tool.name, clean(tool.description or tool.title or ""), schema, repeatable))
+            offered.append(ServerTool(tool.name, clean_text(tool.description or tool.title or ""), schema, repeatable))
     if left_out:
         log.warning("tools of %s are left out, because of their schema: %s", server.name, ", ".join(left_out))
     return ServerState(
@@ -339,13 +340,13 @@ def _seen(server: _Server, client: Any, tools: Sequence[types.Tool]) -> ServerSt
     )
 
 
-def _finished(server: str, outcome: Ended | tuple[Question, ...]) -> tuple[str, dict[str, Any]]:
-    from host.call import Ended
-    from host.result import MOST_CHARS, text_of
+def _read_call_outcome(server: str, outcome: CallOutcome | tuple[UserQuestion, ...]) -> tuple[str, dict[str, Any]]:
+    from host.call import CallOutcome
+    from host.result import MOST_CHARS, render_tool_result
 
-    if not isinstance(outcome, Ended):
-        raise Waiting(outcome)
-    text = cut_text(text_of(outcome.result), MOST_CHARS)
+    if not isinstance(outcome, CallOutcome):
+        raise OpenUserQuestions(outcome)
+    text = cut_text(render_tool_result(outcome.result), MOST_CHARS)
     if outcome.result.is_error:
         raise ToolException(text or f"{server} says that the tool failed.")
     artifact: dict[str, Any] = {"server": server}
@@ -354,5 +355,5 @@ def _finished(server: str, outcome: Ended | tuple[Question, ...]) -> tuple[str, 
     return text or "(no content)", artifact
 
 
-async def _closed(pools: Sequence[Pool]) -> None:
+async def _close_pools(pools: Sequence[Pool]) -> None:
     await asyncio.gather(*(pool.close() for pool in pools))

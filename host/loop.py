@@ -27,7 +27,7 @@ class Loop:
     def run(self, work: Coroutine[Any, Any, Result], stop: threading.Event | None = None) -> Result:
         """Runs ``work`` in the loop and waits for its result; cancels it when ``stop`` is set. Raises ``Stopped`` and
         what the work raises."""
-        future = asyncio.run_coroutine_threadsafe(work, self._started())
+        future = asyncio.run_coroutine_threadsafe(work, self._ensure_loop())
         while True:
             try:
                 return future.result(BEAT)
@@ -42,10 +42,10 @@ class Loop:
 
     def begin(self, work: Coroutine[Any, Any, None]) -> None:
         """Runs ``work``, which raises nothing, in the loop; nobody waits for it."""
-        asyncio.run_coroutine_threadsafe(work, self._started())
+        asyncio.run_coroutine_threadsafe(work, self._ensure_loop())
 
     @property
-    def begun(self) -> bool:
+    def is_started(self) -> bool:
         return self._loop is not None
 
     def close(self) -> None:
@@ -57,16 +57,16 @@ class Loop:
             loop.call_soon_threadsafe(loop.stop)
             thread.join(CLOSING_SECONDS)
 
-    def _started(self) -> asyncio.AbstractEventLoop:
+    def _ensure_loop(self) -> asyncio.AbstractEventLoop:
         with self._lock:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
-                self._thread = threading.Thread(target=_run, args=(self._loop,), name="mcp", daemon=True)
+                self._thread = threading.Thread(target=_run_event_loop, args=(self._loop,), name="mcp", daemon=True)
                 self._thread.start()
             return self._loop
 
 
-def _run(loop: asyncio.AbstractEventLoop) -> None:
+def _run_event_loop(loop: asyncio.AbstractEventLoop) -> None:
     asyncio.set_event_loop(loop)
     try:
         loop.run_forever()

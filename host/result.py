@@ -11,17 +11,17 @@ MOST_CHARS = 1_000_000
 """The longest text of a result; what is behind it is counted and dropped."""
 
 
-def text_of(result: types.CallToolResult) -> str:
+def render_tool_result(result: types.CallToolResult) -> str:
     """Returns the texts of a result; other kinds of content are named, never fetched. What it says as data stands there
     where no text says it."""
-    parts = [_text(block) for block in result.content]
+    parts = [_render_content_block(block) for block in result.content]
     has_text = any(isinstance(block, types.TextContent) and block.text for block in result.content)
     if not has_text and result.structured_content is not None:
         parts.append(json.dumps(result.structured_content, ensure_ascii=False))
     return "\n\n".join(part for part in parts if part)
 
 
-def _text(block: Any) -> str:
+def _render_content_block(block: Any) -> str:
     match block:
         case types.TextContent():
             return block.text

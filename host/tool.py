@@ -15,7 +15,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import PrivateAttr
 
 from host.entry import Permission
-from store.question import Action, Answer, Question, answers_in, call_in
+from store.turn.question import Action, UserAnswer, UserQuestion, read_call_answers, read_call_key
 
 ABOUT_CHARS = 1_000
 NAME_CHARS = 64
@@ -27,7 +27,7 @@ MOST_STEPS = 10
 MOST_BRANCHES = 500
 """Branches of one schema that are read: a few lines can refer to each other without end."""
 
-Run = Callable[[str, dict[str, Any], Mapping[str, Answer]], tuple[str, dict[str, Any]]]
+Run = Callable[[str, dict[str, Any], Mapping[str, UserAnswer]], tuple[str, dict[str, Any]]]
 """Calls the tool: key of the call, arguments, the user's answers; gives the text for the model and plain data."""
 
 
@@ -40,7 +40,7 @@ class ForeignTool(BaseTool):
     _allow: Callable[[], None] = PrivateAttr()
     _call: Run = PrivateAttr()
 
-    def connected(
+    def connect_server(
         self, permission: Permission, allowed: Callable[[], bool], allow: Callable[[], None], call: Run
     ) -> ForeignTool:
         """Gives the tool its way to the server, and to the answers that the user wants kept."""
@@ -51,11 +51,11 @@ class ForeignTool(BaseTool):
     def server(self) -> str:
         return str((self.metadata or {})["server"])
 
-    def question(self, key: str, arguments: Mapping[str, Any]) -> Question | None:
+    def question(self, key: str, arguments: Mapping[str, Any]) -> UserQuestion | None:
         """Returns the question whether the tool may run; None when the user or the file has allowed it."""
         if self._permission == "allow" or self._allowed():
             return None
-        return Question(key, "approve", key, self.name, server=self.server, arguments=dict(arguments))
+        return UserQuestion(key, "approve", key, self.name, server=self.server, arguments=dict(arguments))
 
     def allow(self, action: Action) -> None:
         """Keeps «always»."""
@@ -70,10 +70,10 @@ class ForeignTool(BaseTool):
 
     def _run(self, arguments: dict[str, Any], *, config: RunnableConfig) -> tuple[str, dict[str, Any]]:
         configured = config.get("configurable", {})
-        return self._call(call_in(configured), arguments, answers_in(configured))
+        return self._call(read_call_key(configured), arguments, read_call_answers(configured))
 
 
-def usable(schema: Mapping[str, Any]) -> dict[str, Any] | None:
+def build_usable_schema(schema: Mapping[str, Any]) -> dict[str, Any] | None:
     """Returns the schema of a tool's arguments in a form that every model's server takes; None for one that is none."""
     try:
         merged = _merge_branches({"type": "object", "properties": {}, **schema}, schema, count(1))
@@ -142,7 +142,7 @@ def model_name(server: str, tool: str) -> str:
     return f"{name[: NAME_CHARS - 9]}_{mark}"
 
 
-def digest(tool: str, description: str, schema: Mapping[str, Any]) -> str:
+def digest_foreign_tool(tool: str, description: str, schema: Mapping[str, Any]) -> str:
     """Returns what stands for a tool that the user has allowed: another description or schema is another tool."""
     whole = json.dumps([tool, description, schema], sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(whole.encode()).hexdigest()

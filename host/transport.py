@@ -49,7 +49,7 @@ logging.getLogger("mcp.client").setLevel(logging.CRITICAL)  # the SDK logs what 
 
 
 @asynccontextmanager
-async def transport(entry: ServerEntry, older: bool = False) -> AsyncGenerator[Any, None]:
+async def open_server_transport(entry: ServerEntry, older: bool = False) -> AsyncGenerator[Any, None]:
     """Opens the way to a server. ``older``: by SSE, where an address takes no streamable HTTP."""
     if entry.command is not None:
         env = {name: value.get_secret_value() for name, value in entry.env.items()}
@@ -63,17 +63,17 @@ async def transport(entry: ServerEntry, older: bool = False) -> AsyncGenerator[A
     headers = {name: value.get_secret_value() for name, value in entry.headers.items()}
     assert entry.url is not None
     if older or entry.type == "sse":
-        async with sse_client(entry.url, headers=headers, httpx_client_factory=_client) as streams:
+        async with sse_client(entry.url, headers=headers, httpx_client_factory=_open_server_client) as streams:
             yield streams
         return
     async with (
-        _client(headers) as client,
+        _open_server_client(headers) as client,
         streamable_http_client(entry.url, http_client=client, max_sse_event_size=MOST_BYTES) as streams,
     ):
         yield streams
 
 
-def _client(
+def _open_server_client(
     headers: dict[str, Any] | None = None, timeout: httpx2.Timeout | None = None, auth: httpx2.Auth | None = None
 ) -> httpx2.AsyncClient:
     timeout = timeout or httpx2.Timeout(30.0, read=READ_SECONDS)

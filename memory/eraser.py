@@ -14,19 +14,19 @@ from sqlalchemy import Connection, delete, func, select, update
 
 from errors import MemoryAway, SessionUnknown
 from memory.key import Scope
-from memory.line import bare, letters_of, same, says_again
-from memory.listed import list_lines
-from memory.profile import carries_over, read_profile, read_profile_rows
+from memory.line import is_same_line, letters_of, says_again, strip_line_turns
 from memory.reader import USER
 from memory.redis.address import Client
 from memory.redis.link import Link
 from memory.redis.working_memory import WorkingMemory
-from memory.rows import (
+from memory.row.profile import carries_over, read_profile, read_profile_rows
+from memory.row.rows import (
     Head,
     MemoryRows,
     add_line,
     add_version,
     as_line,
+    bump_session_revision,
     change_lines,
     change_source,
     delete_rows,
@@ -36,14 +36,14 @@ from memory.rows import (
     read_memory,
     read_sessions,
     select_apart,
-    touch,
 )
-from memory.state import TEXT_CHARS, Kind, State, checked, same_key
+from memory.state import TEXT_CHARS, Kind, MemoryState, clean_text_line, same_key
+from memory.view.listed import list_lines
 from memory.writer import MemoryWriter, drop_given, put_user
 from settings import Settings
 from store import Store
 from store.database import memory_table as table
-from store.database.engine import purge
+from store.database.engine import purge_write_log
 from store.database.insert import insert_into
 
 ORPHAN_SECONDS = 86_400.0
@@ -72,12 +72,12 @@ class MemoryEraser:
     def forget_lines(
         self, tenant: str, session: str, texts: Sequence[str], *, turn: int, user: str = USER
     ) -> list[str]:
-        """Forgets exactly these lines (``Line.text``); neither what was said up to now nor earlier versions bring them
-        back, here and in the user's other conversations unless this one is kept apart.
+        """Forgets exactly these lines (``PageLine.text``); neither what was said up to now nor earlier versions bring
+        them back, here and in the user's other conversations unless this one is kept apart.
 
         ``turn``: the newest turn. Returns the dropped lines. Raises ``TooLong``.
         """
-        bared = dict.fromkeys(bare(checked("statement", text, TEXT_CHARS)) for text in texts)
+        bared = dict.fromkeys(strip_line_turns(clean_text_line("statement", text, TEXT_CHARS)) for text in texts)
         requested = [text for text in bared if letters_of(text)]
         scope = Scope(tenant, session)
         with self._rows.writing(scope, user) as connection:
@@ -86,7 +86,7 @@ class MemoryEraser:
             carried = carries_over(connection, head, self._settings.user_memory)
             profile = read_profile(connection, head, carried)
             listed = list_lines(state, profile, read_forgotten(connection, head, carried), session)
-            dropped = [text for text in requested if any(same(text, line.text) for line in listed)]
+            dropped = [text for text in requested if any(is_same_line(text, line.text) for line in listed)]
             at = time.time()
             gone = _facts_that_say(connection, head, carried, requested)
             change_lines(connection, [*gone, *_lines_that_say(connection, head, state, requested)], forgotten_at=at)
@@ -184,7 +184,7 @@ class MemoryEraser:
         delete_rows(connection, scope, keep)
         put_user(connection, scope.tenant, head.user or user, erased_at=time.time())
         if goes_on:
-            touch(connection, scope, user)
+            bump_session_revision(connection, scope, user)
             now = {"erased_at": time.time(), "rejection": None, "proposal": None, "revision": head.revision + 1}
             change_source(connection, scope, **now, apart=head.apart, skipped=head.skipped)
         _note_stale(connection, scope)
@@ -204,7 +204,7 @@ class MemoryEraser:
         gone = [row for row in map(as_line, connection.execute(query)) if _is_among(row.label, texts)]
         change_lines(connection, [row.id for row in gone], forgotten_at=at)
         for session in {row.session for row in gone}:
-            touch(connection, Scope(head.scope.tenant, session), head.user)
+            bump_session_revision(connection, Scope(head.scope.tenant, session), head.user)
             _note_stale(connection, Scope(head.scope.tenant, session))
 
     def _drop_proposals(self, connection: Connection, head: Head) -> None:
@@ -233,10 +233,10 @@ class MemoryEraser:
 
     def _clear_files(self) -> None:
         """Removes deleted rows from the database's files, too."""
-        purge(self._rows.engine)
+        purge_write_log(self._rows.engine)
 
 
-def _lines_that_say(connection: Connection, head: Head, state: State, texts: Sequence[str]) -> list[int]:
+def _lines_that_say(connection: Connection, head: Head, state: MemoryState, texts: Sequence[str]) -> list[int]:
     """Returns the ids of a session's lines that go: of the memory now those that are exactly one of the texts; of
     earlier versions also those that say one of them in other words."""
     now = {row.id for row in (*state.lines, *state.entities)}
@@ -277,4 +277,4 @@ def _write_forgotten(connection: Connection, head: Head, texts: Sequence[str], t
 
 
 def _is_among(line: str, texts: Sequence[str]) -> bool:
-    return any(same(line, text) for text in texts)
+    return any(is_same_line(line, text) for text in texts)

@@ -30,12 +30,10 @@ from memory import fold
 from memory.fold import Folded
 from memory.fold.fold_input import FoldInput
 from memory.key import Scope
-from memory.known import is_taken_back
-from memory.line import tells
-from memory.profile import carries_over, make_fact, read_profile, write_fact
-from memory.proposal import Proposal, find_proposal, read_asks_first, write_proposal
+from memory.line import has_whole_value
 from memory.reader import turns_of_forgotten
-from memory.rows import (
+from memory.row.profile import carries_over, make_fact, read_profile, write_fact
+from memory.row.rows import (
     Head,
     MemoryRows,
     add_version,
@@ -50,13 +48,15 @@ from memory.state import (
     MOST_ENTITIES,
     SHORT_TURNS,
     MemoryLine,
+    MemoryState,
     MemoryTurn,
     Origin,
     Rejection,
-    State,
     same_key,
 )
 from memory.text import match_entities, match_lines, render_text
+from memory.view.known import is_taken_back
+from memory.view.proposal import Proposal, find_proposal, read_asks_first, write_proposal
 from memory.writer import write_new
 from model.call.stream import Stopped
 from model.modelset import ModelSet
@@ -184,7 +184,7 @@ class _FoldRun:
                 raise Stopped
             state = read.state
             try:
-                folded = self._make(read.source(state.batch), state.stuck)
+                folded = self._make(read.source(state.batch), state.is_stuck)
             except FoldRejected as error:
                 self._reject(error, read)
                 raise
@@ -205,7 +205,7 @@ class _FoldRun:
         state, turns = read.state, read.state.waiting[:MOST_REWRITTEN]
         if not (state.lines or turns):
             return
-        folded = fold.by_model.make(read.source(turns), self._models, self._room, self._stop, self._step)
+        folded = fold.by_model.fold_by_model(read.source(turns), self._models, self._room, self._stop, self._step)
         if self._commit(read, turns, folded, "rewritten"):
             numbers.append(state.version + 1)
 
@@ -248,16 +248,16 @@ class _FoldRun:
     def _make(self, source: FoldInput, or_code: bool) -> Folded:
         """Folds; with ``or_code``, code writes what the model's reply or server refuses."""
         try:
-            return fold.make(source, self._models, self._room, self._stop, self._step)
+            return fold.fold_memory(source, self._models, self._room, self._stop, self._step)
         except FoldRejected as error:
             rejected = error
         except REFUSALS as error:
             detail = _describe_cause(error)
             why = {"reason": f"the model's server refused it ({detail})", "reason_code": "refused", "detail": detail}
-            rejected = source.rejected(why, {})
+            rejected = source.make_rejection(why, {})
         if not or_code:
             raise rejected
-        return fold.word_for_word(source, self._models.count, self._room, rejected.values["cost"])
+        return fold.extracted.fold_by_code(source, self._models.count, self._room, rejected.values["cost"])
 
     def _commit(self, read: _FoldRead, turns: Sequence[MemoryTurn], folded: Folded, origin: Origin) -> bool:
         """Writes the new version with its lines and the facts for the profile, all or nothing; returns False when the
@@ -268,7 +268,7 @@ class _FoldRun:
             unchanged = (head.revision, head.path) == (read.head.revision + 1, read.head.path)
             if not unchanged or (state.version_id, state.folded) != (read.state.version_id, read.state.folded):
                 return False
-            told = read.source(turns).told
+            told = read.source(turns).allowed_turns
             lines = write_new(connection, head, match_lines(folded.text, state.lines, told))
             entities = write_new(connection, head, match_entities(folded.entities, state.entities, told))
             _note_replaced_entities(connection, state.entities, folded, entities)
@@ -277,8 +277,8 @@ class _FoldRun:
             others = [row for row in state.entities if same_key(row.key) not in keys]
             entities = [*_keep_foreign(others, entities, MOST_ENTITIES), *entities]
             last = turns[-1].number if turns else 0
-            costs = [state.rejection.cost if state.rejection else {}, fold.cost(folded)]
-            record = {"kept": folded.kept, "lost": folded.lost, "cost": fold.together(costs)}
+            costs = [state.rejection.cost if state.rejection else {}, fold.read_fold_cost(folded)]
+            record = {"kept": folded.kept, "lost": folded.lost, "cost": fold.sum_fold_costs(costs)}
             values = {"turn": max(last, state.folded), "folded": max(last, state.folded), "origin": origin}
             first = turns[0].number if turns else 0
             language = read.source(turns).language if turns else state.language
@@ -288,7 +288,7 @@ class _FoldRun:
             change_source(connection, self._scope, rejection=None, proposal=None)
             carried = carries_over(connection, head, self._settings.user_memory)
             for pair in folded.profile:
-                said = next((turn for turn in reversed(turns) if tells(turn.question, pair.value)), None)
+                said = next((turn for turn in reversed(turns) if has_whole_value(turn.question, pair.value)), None)
                 if said is not None and not is_taken_back(connection, head, pair.key, pair.value, said.number):
                     # only what the user said lasts
                     known = read_profile(connection, head, carried)
@@ -300,9 +300,9 @@ class _FoldRun:
         """Records a rejection: the memory stays, the turns wait, and the panel shows the reason."""
         data = error.values
 
-        def new(now: State) -> Rejection:
+        def new(now: MemoryState) -> Rejection:
             last = now.rejection
-            cost = fold.together([last.cost if last else {}, data["cost"]])
+            cost = fold.sum_fold_costs([last.cost if last else {}, data["cost"]])
             why = {name: value for name, value in data.items() if name not in ("first", "last", "cost", "reason")}
             times = last.times + 1 if last else 1
             return Rejection(
@@ -316,7 +316,7 @@ class _FoldRun:
         """Records that the model's server failed: the next try waits 1, 2, 4 … turns, and the panel says so."""
         detail, numbers = _describe_cause(error), [turn.number for turn in read.state.batch] or [0]
 
-        def new(now: State) -> Rejection:
+        def new(now: MemoryState) -> Rejection:
             last = now.rejection or Rejection("", 0, 0, 0, 0, 0.0)
             pause = count_pause(last.failures + 1)
             why = {"reason_code": "failed", "detail": detail, "until": now.newest + pause}
@@ -328,7 +328,7 @@ class _FoldRun:
         self._write_rejection(new, read)
         self._step("failed")
 
-    def _write_rejection(self, new: Callable[[State], Rejection], read: _FoldRead) -> None:
+    def _write_rejection(self, new: Callable[[MemoryState], Rejection], read: _FoldRead) -> None:
         with self._rows.writing(self._scope, read.head.user) as connection:
             write_rejection(connection, self._scope, new(read_memory(connection, read_head(connection, self._scope))))
 
@@ -338,7 +338,7 @@ class _FoldRead:
     """What a fold begins from."""
 
     head: Head
-    state: State
+    state: MemoryState
     pins: tuple[str, ...]
     forgotten: tuple[MemoryLine, ...]
     language: Language

@@ -1,9 +1,10 @@
-"""The names of a session's keys in Redis (specification 6.3, with the hash tag of design 6.1)."""
+"""The names of a session's keys in Redis (specification 6.3, with the hash tag of design 6.5)."""
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
+
+from text.digest import hash_text
 
 LONGEST = 200
 """Most characters of an encoded name; a longer one is cut and ends in a digest."""
@@ -21,7 +22,7 @@ class Scope:
     @property
     def tag(self) -> str:
         """Returns ``tenant:session``, encoded: no text can spell the tag of another tenant."""
-        return f"{encoded(self.tenant)}:{encoded(self.session)}"
+        return f"{encode_key_text(self.tenant)}:{encode_key_text(self.session)}"
 
     @property
     def keys(self) -> list[str]:
@@ -34,16 +35,16 @@ def keys_of(tag: str) -> list[str]:
     return [f"chat:{{{tag}}}:{part}" for part in PARTS]
 
 
-def encoded(text: str) -> str:
+def encode_key_text(text: str) -> str:
     """Returns the text without colons, braces, ``@``, ``~``, white space or line breaks; other letters stay readable.
 
     A text longer than ``LONGEST`` is cut and ends in ``~`` and a digest; no other encoded text contains ``~``.
     """
-    name = "".join(letter if letter.isalnum() or letter in "-_." else _escaped(letter) for letter in text)
+    name = "".join(letter if letter.isalnum() or letter in "-_." else _escape_key_letter(letter) for letter in text)
     if len(name) <= LONGEST:
         return name
-    return f"{name[:100]}~{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
+    return f"{name[:100]}~{hash_text(text)}"
 
 
-def _escaped(letter: str) -> str:
+def _escape_key_letter(letter: str) -> str:
     return "".join(f"%{byte:02X}" for byte in letter.encode("utf-8", "surrogatepass"))

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from text import fact
+from text.fact import fact
 from text.fold import fold_text
 from text.language import Language
 from text.text_cache import cache_texts
@@ -29,7 +29,7 @@ _DATE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class DatedStatement:
     """A text from the turns ``first`` to ``last``. ``BEFORE`` means an earlier session; 0 means written by hand."""
 
     first: int
@@ -37,12 +37,12 @@ class Told:
     text: str
 
 
-def lines(text: str) -> list[str]:
+def split_memory_lines(text: str) -> list[str]:
     """Returns the lines of a memory, oldest first."""
     return [line for line in text.splitlines() if line.strip()]
 
 
-def dated(told: Told, language: Language) -> str:
+def render_dated_line(told: DatedStatement, language: Language) -> str:
     """Returns a line with its turns: «turn 7: …», «7-9턴: …», «earlier: …»; with turn 0, the text alone."""
     if not told.first:
         return told.text
@@ -54,39 +54,34 @@ def dated(told: Told, language: Language) -> str:
     return f"{'turn' if told.first == told.last else 'turns'} {turns}: {told.text}"
 
 
-def undated(line: str) -> Told:
+def parse_dated_line(line: str) -> DatedStatement:
     """Splits a line into its turns and its text."""
     match = _DATE.match(line)
     if match is None:
-        return Told(0, 0, line)
+        return DatedStatement(0, 0, line)
     if match["before"]:
-        return Told(BEFORE, BEFORE, line[match.end() :])
+        return DatedStatement(BEFORE, BEFORE, line[match.end() :])
     first, last = match["en"] or match["ko"], match["until"] or match["bis"]
-    return Told(int(first), int(last or first), line[match.end() :])
+    return DatedStatement(int(first), int(last or first), line[match.end() :])
 
 
-def bare(line: str) -> str:
+def strip_line_turns(line: str) -> str:
     """Returns the text of a line without its turns."""
-    return undated(line).text
+    return parse_dated_line(line).text
 
 
-def statements_of(line: str) -> list[Told]:
+def statements_of(line: str) -> list[DatedStatement]:
     """Returns the statements of a line, each with a turn: the first and last turn of the line for the first and last
     statement, and turns in between for the others."""
-    whole = undated(line)
+    whole = parse_dated_line(line)
     texts = whole.text.split(JOINT)
     step = (whole.last - whole.first) / max(1, len(texts) - 1)
     turns = [whole.first + round(at * step) for at in range(len(texts))]
-    return [Told(turn, turn, text) for turn, text in zip(turns, texts, strict=True)]
-
-
-def parts(text: str) -> list[str]:
-    """Returns the statements of a memory without their turns, oldest first."""
-    return [part for line in lines(text) for part in bare(line).split(JOINT)]
+    return [DatedStatement(turn, turn, text) for turn, text in zip(turns, texts, strict=True)]
 
 
 @cache_texts(4096)
-def pairs(text: str) -> frozenset[str]:
+def find_letter_pairs(text: str) -> frozenset[str]:
     """Returns the letter pairs of a text, for comparing two spellings of a statement, in English and Korean."""
     letters = letters_of(text)
     return frozenset(letters[at : at + 2] for at in range(len(letters) - 1))
@@ -97,51 +92,55 @@ def letters_of(text: str) -> str:
     return "".join(letter for letter in fold_text(text) if letter.isalnum())
 
 
-def same(one: str, other: str) -> bool:
+def is_same_line(one: str, other: str) -> bool:
     """Tells whether two lines have the same words, whatever turns they come from."""
-    return letters_of(bare(one)) == letters_of(bare(other))
+    return letters_of(strip_line_turns(one)) == letters_of(strip_line_turns(other))
 
 
 def says_again(before: str, line: str) -> bool:
     """Tells whether ``line`` repeats ``before``: the same words, or mostly the same words with the same facts."""
-    if same(before, line):
+    if is_same_line(before, line):
         return True
-    one, other = bare(before), bare(line)
-    if not pairs(one) or not pairs(other):  # too short to be said in other words
+    one, other = strip_line_turns(before), strip_line_turns(line)
+    if not find_letter_pairs(one) or not find_letter_pairs(other):  # too short to be said in other words
         return False
-    return alike(one, other) and holds_all(one, fact.facts(other)) and holds_all(other, fact.facts(one))
+    return (
+        is_mostly_contained(one, other)
+        and holds_all(one, fact.find_facts(other))
+        and holds_all(other, fact.find_facts(one))
+    )
 
 
-def alike(one: str, other: str) -> bool:
+def is_mostly_contained(one: str, other: str) -> bool:
     """Tells whether the shorter of two sentences is mostly contained in the other."""
-    short, long = sorted((pairs(one), pairs(other)), key=len)
+    short, long = sorted((find_letter_pairs(one), find_letter_pairs(other)), key=len)
     return not short or len(short & long) > ALIKE * len(short)
 
 
-def says(text: str, line: str) -> bool:
+def has_line_content(text: str, line: str) -> bool:
     """Tells whether a text says what a line says: most of its words and all its facts."""
-    text, line = bare(text), bare(line)
-    return alike(line, text) and holds_all(text, fact.facts(line))
+    text, line = strip_line_turns(text), strip_line_turns(line)
+    return is_mostly_contained(line, text) and holds_all(text, fact.find_facts(line))
 
 
-def likeness(one: str, other: str) -> float:
+def measure_likeness(one: str, other: str) -> float:
     """Returns the share of all letter pairs of two texts that both texts have; 1 for two texts without any."""
-    first, second = pairs(one), pairs(other)
+    first, second = find_letter_pairs(one), find_letter_pairs(other)
     return len(first & second) / len(first | second) if first | second else 1.0
 
 
 def holds_all(text: str, facts: Iterable[fact.Fact]) -> bool:
     """Tells whether a text holds the values of all these facts."""
-    return all(fact.holds(text, value) for value in facts)
+    return all(fact.has_fact_value(text, value) for value in facts)
 
 
-def tells(text: str, value: str) -> bool:
+def has_whole_value(text: str, value: str) -> bool:
     """Tells whether a text contains a value as a whole: «$500» does not tell «$50», 12-34 does not tell 12."""
-    return bool(value.strip()) and bool(_whole(value.strip()).search(text))
+    return bool(value.strip()) and bool(_compile_value_pattern(value.strip()).search(text))
 
 
 @lru_cache(maxsize=1024)
-def _whole(value: str) -> re.Pattern[str]:
+def _compile_value_pattern(value: str) -> re.Pattern[str]:
     """Returns a pattern for the value without letters or digits around it; a particle may follow a Korean value."""
     after = r"(?![A-Za-z0-9])" if value[-1:].isalpha() and value[-1:].isascii() else r"(?![A-Za-z\d]|[,.-]\d)"
     return re.compile(rf"(?<![가-힣A-Za-z0-9])(?<!\d[,.-]){re.escape(value)}{after}", re.IGNORECASE)

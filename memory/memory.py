@@ -12,8 +12,8 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import private
-from memory import migration, portable
 from memory.eraser import MemoryEraser
+from memory.export import migration, portable
 from memory.folds import MemoryFolds
 from memory.reader import USER, MemoryReader
 from memory.redis.link import Link
@@ -43,7 +43,7 @@ class Memory:
     @classmethod
     def open(cls, settings: Settings, store: Store) -> Memory:
         """Opens the memory; Redis is reached in the background. Raises ``BadSetting`` for a bad ``REDIS_URL``."""
-        private.shut(settings.data_dir)
+        private.restrict_to_owner(settings.data_dir)
         return cls(settings, store)
 
     def close(self) -> None:

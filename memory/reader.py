@@ -13,18 +13,12 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, select
 
-from errors import MemoryAway, NothingToUndo
-from memory import recollect
+from errors import MemoryAway
 from memory.key import Scope
-from memory.known import Known, TurnChange, read_all_known, read_turn_changes
-from memory.listed import Line, list_lines
-from memory.past import MOST_OTHERS, Past
-from memory.profile import ProfileLine, carries_over, read_profile
-from memory.proposal import read_asks_first
-from memory.recollect import Candidate, search_lines
 from memory.redis.link import Link, Patience
 from memory.redis.working_memory import WorkingMemory
-from memory.rows import (
+from memory.row.profile import ProfileLine, carries_over, read_profile
+from memory.row.rows import (
     Head,
     MemoryRows,
     as_line,
@@ -40,10 +34,16 @@ from memory.rows import (
     read_stamp,
     read_user_apart,
 )
-from memory.state import MemoryLine, MemoryTurn, State, Version
+from memory.state import MemoryLine, MemoryState, MemoryTurn, MemoryVersion
 from memory.text import render_text
-from memory.view import Count, MemoryView, Rooms, make_view
-from model.call.token import estimate
+from memory.view import recollect
+from memory.view.known import KnownMemory, TurnChange, read_all_known, read_turn_changes
+from memory.view.listed import NumberedLine, list_lines
+from memory.view.past import MOST_OTHERS, Past
+from memory.view.proposal import read_asks_first
+from memory.view.recollect import Candidate, search_lines
+from memory.view.view import Count, MemoryView, Rooms, make_view
+from model.call.token import estimate_tokens
 from settings import Settings
 from store.database import memory_table as table
 from text.language import Language
@@ -69,7 +69,7 @@ class MemoryReading:
 class _Shown(NamedTuple):
     """What a view is made of. ``carried``: whether the session sees what the user's others tell."""
 
-    state: State
+    state: MemoryState
     profile: list[ProfileLine]
     forgotten: list[MemoryLine]
     carried: bool
@@ -88,7 +88,7 @@ class MemoryReader:
         language: str = "ko",
         *,
         user: str = USER,
-        count: Count = estimate,
+        count: Count = estimate_tokens,
         rooms: Rooms | None = None,
     ) -> MemoryView:
         """Returns the memory for a prompt: the session's text and entities and the user's profile, within ``rooms``, in
@@ -105,7 +105,7 @@ class MemoryReader:
         language: str = "ko",
         *,
         user: str = USER,
-        count: Count = estimate,
+        count: Count = estimate_tokens,
         rooms: Rooms | None = None,
     ) -> MemoryReading:
         """Returns what ``read_view`` and ``read_past`` return, as of one moment."""
@@ -115,7 +115,7 @@ class MemoryReader:
             past = _read_past_of(connection, head, session, shown.carried, shown.forgotten)
         return MemoryReading(self._make_view(shown, language, count, rooms), past, head.is_noted)
 
-    def fill_copy(self, tenant: str, session: str) -> State:
+    def fill_copy(self, tenant: str, session: str) -> MemoryState:
         """Writes the copy of a session's memory to Redis, for the next turn to read; nothing while Redis is away.
         Returns the memory."""
         with self._rows.transaction() as connection:
@@ -124,7 +124,7 @@ class MemoryReader:
         self._write_copy(head.scope, state, stamp, Patience())
         return state
 
-    def read_lines(self, tenant: str, session: str, *, user: str = USER) -> list[Line]:
+    def read_lines(self, tenant: str, session: str, *, user: str = USER) -> list[NumberedLine]:
         """Returns all that memory holds of this session and its user, as numbered lines to forget: the profile,
         sentences, entities («key: value»), and statements of the last turns."""
         with self._rows.transaction() as connection:
@@ -154,19 +154,19 @@ class MemoryReader:
             carried = carries_over(connection, head, self._settings.user_memory)
             return _read_past_of(connection, head, session, carried, read_forgotten(connection, head, carried))
 
-    def read_versions(self, tenant: str, session: str) -> list[Version]:
+    def read_versions(self, tenant: str, session: str) -> list[MemoryVersion]:
         """Returns all versions of the session's memory on its path, oldest first."""
         with self._rows.transaction() as connection:
             head = read_head(connection, Scope(tenant, session))
             found = [*iter_versions(connection, head)][::-1]
             lines = read_lines_of(connection, {each for row in found for each in (*row.lines, *row.entities)})
-        made, before = list[Version](), list[int]()
+        made, before = list[MemoryVersion](), list[int]()
         for row in found:
             made.append(_make_version(row, before, lines))
             before = row.entities
         return made
 
-    def read_sources(self, tenant: str, session: str, version: Version) -> tuple[MemoryTurn, ...]:
+    def read_sources(self, tenant: str, session: str, version: MemoryVersion) -> tuple[MemoryTurn, ...]:
         """Returns the turns that a version took in."""
         if not version.first:
             return ()
@@ -174,23 +174,7 @@ class MemoryReader:
             head = read_head(connection, Scope(tenant, session))
             return read_memory_turns(connection, head, version.first, version.last)
 
-    def compare_versions(self, tenant: str, session: str, older: int, newer: int) -> list[recollect.Difference]:
-        """Returns the difference between two versions, line by line; version 0 is the empty memory before the first.
-
-        Raises ``NothingToUndo`` when there is no such version.
-        """
-        texts = {0: "", **{version.number: version.text for version in self.read_versions(tenant, session)}}
-        if older not in texts or newer not in texts:
-            raise NothingToUndo(session=session)
-        return recollect.difference(texts[older], texts[newer])
-
-    def read_rows(self, tenant: str, session: str) -> list[MemoryLine]:
-        """Returns the lines of the session's memory with the turn and origin of each: sentences, then entities."""
-        with self._rows.transaction() as connection:
-            state = read_memory(connection, read_head(connection, Scope(tenant, session)))
-        return [*state.lines, *state.entities]
-
-    def read_known(self, tenant: str, user: str = USER) -> Known:
+    def read_known(self, tenant: str, user: str = USER) -> KnownMemory:
         """Returns all that is known of a user, of all conversations."""
         with self._rows.transaction() as connection:
             return read_all_known(connection, tenant, user)
@@ -204,7 +188,7 @@ class MemoryReader:
         self, tenant: str, session: str, turns: Collection[int], *, since: float | None = None, user: str = USER
     ) -> list[TurnChange]:
         """Returns what these turns of the session changed in the user's memory. ``since``: as in
-        ``memory.known.read_turn_changes``."""
+        ``memory.view.known.read_turn_changes``."""
         with self._rows.transaction() as connection:
             return read_turn_changes(connection, self._head(connection, tenant, session, user), turns, since)
 
@@ -266,10 +250,10 @@ class MemoryReader:
         # whoever asks for a session of somebody else is shown nothing that its owner's conversations share
         return head if head.user == user else replace(head, apart=True)
 
-    def _state(self, connection: Connection, head: Head) -> State:
+    def _state(self, connection: Connection, head: Head) -> MemoryState:
         """Returns the memory of a session from its copy in Redis where that is current, else from the rows."""
         if not head.scope.session:
-            return State()
+            return MemoryState()
         stamp, patience = read_stamp(connection, head), Patience()
         try:
             state = self._link.quick(lambda client: self._working.read(client, head.scope, stamp), patience)
@@ -280,7 +264,7 @@ class MemoryReader:
             self._write_copy(head.scope, state, stamp, patience)
         return state
 
-    def _write_copy(self, scope: Scope, state: State, stamp: str, patience: Patience) -> None:
+    def _write_copy(self, scope: Scope, state: MemoryState, stamp: str, patience: Patience) -> None:
         with suppress(MemoryAway):
             self._link.quick(lambda client: self._working.write(client, scope, state, stamp), patience)
 
@@ -296,7 +280,7 @@ class MemoryReader:
         hidden = turns_of_forgotten(shown.forgotten, shown.state.short)
         return make_view(shown.state, shown.profile, hidden, count, within, limits.memory_ttl * 3600, spoken)
 
-    def _read_all(self, connection: Connection, head: Head) -> tuple[State, list[ProfileLine], list[MemoryLine]]:
+    def _read_all(self, connection: Connection, head: Head) -> tuple[MemoryState, list[ProfileLine], list[MemoryLine]]:
         carried = carries_over(connection, head, self._settings.user_memory)
         profile = read_profile(connection, head, carried)
         return read_memory(connection, head), profile, read_forgotten(connection, head, carried)
@@ -314,7 +298,7 @@ def turns_of_forgotten(forgotten: Sequence[MemoryLine], turns: Sequence[MemoryTu
     return [(each.text, max((turn.number for turn in turns if turn.at <= each.at), default=0)) for each in forgotten]
 
 
-def _read_earlier(connection: Connection, head: Head, state: State) -> list[MemoryLine]:
+def _read_earlier(connection: Connection, head: Head, state: MemoryState) -> list[MemoryLine]:
     """Returns the lines that the memory once held and holds no more, the newest first."""
     line, now = table.line.c, {row.id for row in (*state.lines, *state.entities)}
     query = select(table.line).where(
@@ -326,13 +310,13 @@ def _read_earlier(connection: Connection, head: Head, state: State) -> list[Memo
     return [as_line(row) for row in rows if row.id not in now and head.has(row.branch, row.turn)]
 
 
-def _make_version(row: Row[Any], before: Sequence[int], lines: dict[int, MemoryLine]) -> Version:
+def _make_version(row: Row[Any], before: Sequence[int], lines: dict[int, MemoryLine]) -> MemoryVersion:
     def entities(ids: Sequence[int]) -> Any:
         return tuple(lines[each].entity for each in ids if each in lines)
 
     text = render_text([lines[each] for each in row.lines if each in lines], row.language)
     record = row.record
-    return Version(
+    return MemoryVersion(
         number=row.number,
         text=text,
         origin=row.origin,

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from errors import Empty, TooLong
-from memory.line import Told
-from text.clean import clean
+from memory.line import DatedStatement
+from text.clean import clean_text
 from text.fold import fold_text
 from text.language import Language
 
@@ -37,7 +37,7 @@ Origin = Literal["fold", "rewritten", "edit", "undo", "forget", "import", "merge
 class MemoryTurn:
     """One turn as memory reads it: what user and assistant said. ``at``: when (Unix seconds); ``branch``: the branch of
     the conversation that holds it; ``foreign``: its prompt held text of others, so its answer may, too
-    (``store.foreign``); ``imported``: it comes out of a file, so its question need not be the user's."""
+    (``store.turn.foreign``); ``imported``: it comes out of a file, so its question need not be the user's."""
 
     number: int
     question: str
@@ -55,7 +55,7 @@ class MemoryTurn:
 
 @dataclass(frozen=True, slots=True)
 class OldValue:
-    """The value before the one of the entity in row ``entity``, and the turn that changed it."""
+    """The value before the one of the entity in row ``make_memory_entity``, and the turn that changed it."""
 
     entity: int
     text: str
@@ -118,11 +118,11 @@ class MemoryLine:
         return f"{self.key}: {self.text}" if self.key else self.text
 
     @property
-    def statement(self) -> Told:
+    def statement(self) -> DatedStatement:
         """Returns the line as the text of a memory holds it: the user's own words with their turn, sentences
         without."""
         turn = self.turn if self.kind == "statement" else 0
-        return Told(turn, turn, self.text)
+        return DatedStatement(turn, turn, self.text)
 
     @property
     def entity(self) -> Entity:
@@ -152,7 +152,7 @@ class Rejection:
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class MemoryVersion:
     """One M_i: its text, and the turns ``first`` to ``last`` that it took in, 0 for a change by hand. ``created``: Unix
     seconds.
 
@@ -174,7 +174,7 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class MemoryState:
     """The memory of one session as its rows have it. ``version`` 0: it has none yet.
 
     ``lines``, ``entities``: the rows of the newest version on the session's path, ``language`` its language.
@@ -215,7 +215,7 @@ class State:
         rejections it has five again, because code then makes the fold if the model's is rejected; smaller batches would
         let turns arrive faster than folds take them in.
         """
-        times = self.rejection.times if self.rejection and not self.stuck else 0
+        times = self.rejection.times if self.rejection and not self.is_stuck else 0
         return self.waiting[: max(1, SHORT_TURNS >> times)]
 
     @property
@@ -227,7 +227,7 @@ class State:
         return not paused and len(self.waiting) > SHORT_TURNS
 
     @property
-    def stuck(self) -> bool:
+    def is_stuck(self) -> bool:
         """Tells whether folds of the oldest waiting turns were rejected ``PATIENCE`` times in a row."""
         return self.rejection is not None and self.rejection.times >= PATIENCE
 
@@ -235,23 +235,23 @@ class State:
 def shorten_turn(turn: MemoryTurn) -> MemoryTurn:
     """Returns the turn without characters that JSON cannot hold; shortens the texts of a turn larger than
     ``TURN_BYTES`` to their beginning and end."""
-    question, answer = clean(turn.question), clean(turn.answer)
+    question, answer = clean_text(turn.question), clean_text(turn.answer)
     if len((question + answer).encode()) > TURN_BYTES:
         most = TURN_BYTES // 8  # characters for each of the two parts, at up to four bytes a character
-        question, answer = _ends(question, most), _ends(answer, most)
+        question, answer = _cut_to_ends(question, most), _cut_to_ends(answer, most)
     return replace(turn, question=question, answer=answer)
 
 
-def put(entities: Iterable[Entity], new: Entity) -> tuple[Entity, ...]:
+def add_entity(entities: Iterable[Entity], new: Entity) -> tuple[Entity, ...]:
     """Returns the entities with the new one at the end. Drops an older one with the same key, and the oldest of more
     than 25 (specification 6.6)."""
     others = [item for item in entities if same_key(item.key) != same_key(new.key)]
     return (*others, new)[-MOST_ENTITIES:]
 
 
-def entity(key: str, value: str, turn: int) -> Entity:
+def make_memory_entity(key: str, value: str, turn: int) -> Entity:
     """Returns a checked entity whose key and value are one line each. Raises ``TooLong``, ``Empty``."""
-    return Entity(filled("key", key, KEY_CHARS), filled("value", value, VALUE_CHARS), turn)
+    return Entity(clean_required_line("key", key, KEY_CHARS), clean_required_line("value", value, VALUE_CHARS), turn)
 
 
 def same_key(key: str) -> str:
@@ -259,19 +259,19 @@ def same_key(key: str) -> str:
     return "".join(letter for letter in fold_text(key) if letter.isalnum() or letter in "+#*") or key
 
 
-def filled(what: str, text: str, limit: int) -> str:
-    """Returns the text as ``checked`` does. Raises ``TooLong``, and ``Empty`` when nothing is left."""
-    if not (clear := checked(what, text, limit)):
+def clean_required_line(what: str, text: str, limit: int) -> str:
+    """Returns the text as ``clean_text_line`` does. Raises ``TooLong``, and ``Empty`` when nothing is left."""
+    if not (clear := clean_text_line(what, text, limit)):
         raise Empty(what=what)
     return clear
 
 
-def checked(what: str, text: str, limit: int) -> str:
+def clean_text_line(what: str, text: str, limit: int) -> str:
     """Returns the text cleaned and without line breaks. Raises ``TooLong``."""
     if len(text) > limit:
         raise TooLong(what=what, size=len(text), limit=limit)
-    return " ".join(clean(text).split())
+    return " ".join(clean_text(text).split())
 
 
-def _ends(text: str, most: int) -> str:
+def _cut_to_ends(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most // 2]} […] {text[-most // 2 :]}"

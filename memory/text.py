@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from memory.fold.extracted import written
-from memory.line import Told, letters_of, lines, pairs, statements_of, tells, undated
+from memory.fold.extracted import render_memory_lines
+from memory.line import (
+    DatedStatement,
+    find_letter_pairs,
+    has_whole_value,
+    letters_of,
+    parse_dated_line,
+    split_memory_lines,
+    statements_of,
+)
 from memory.state import Entity, Kind, LineOrigin, MemoryLine, MemoryTurn, same_key
-from text import fact
+from text.fact import fact
 from text.language import Language
 
 
@@ -25,7 +33,7 @@ class NewLine(NamedTuple):
 def render_text(rows: Sequence[MemoryLine], language: Language) -> str:
     """Returns the text of a memory: one sentence a line; the user's own words with their turns, short ones of
     neighbouring turns in one line."""
-    return "\n".join(written([row.statement for row in rows], language))
+    return "\n".join(render_memory_lines([row.statement for row in rows], language))
 
 
 def match_lines(
@@ -63,7 +71,7 @@ def match_entities(
             continue
         turn = next((turn for turn in turns if turn.number == entity.turn), None)
         said = turn or MemoryTurn(entity.turn, "", "")
-        origin = said.asker if tells(said.question, entity.value) else "foreign" if said.foreign else "model"
+        origin = said.asker if has_whole_value(said.question, entity.value) else "foreign" if said.foreign else "model"
         found.append(NewLine("entity", entity.value, said, origin, entity.key))
     return found
 
@@ -71,11 +79,11 @@ def match_entities(
 def find_source(text: str, turns: Sequence[MemoryTurn]) -> tuple[MemoryTurn | None, LineOrigin]:
     """Returns the turn that says most of a sentence, the newest of several, and who says it there: the user, or the
     assistant, whose words are foreign where the prompt held text of others. Without turns: None."""
-    values, letters = fact.facts(text), pairs(text)
+    values, letters = fact.find_facts(text), find_letter_pairs(text)
 
     def share(said: str) -> float:
-        held = sum(fact.holds(said, value) for value in values) / len(values) if values else 0.0
-        return held + len(letters & pairs(said)) / max(1, len(letters))
+        held = sum(fact.has_fact_value(said, value) for value in values) / len(values) if values else 0.0
+        return held + len(letters & find_letter_pairs(said)) / max(1, len(letters))
 
     best = max(turns, key=lambda turn: (share(f"{turn.question}\n{turn.answer}"), turn.number), default=None)
     if best is None:
@@ -85,10 +93,14 @@ def find_source(text: str, turns: Sequence[MemoryTurn]) -> tuple[MemoryTurn | No
     return best, "foreign" if best.foreign else "model"
 
 
-def _split_statements(text: str) -> list[Told]:
+def _split_statements(text: str) -> list[DatedStatement]:
     """Returns the statements of a text: each of the user's own words with its turn, a sentence whole."""
     return [
         statement
-        for line in lines(text)
-        for statement in (statements_of(line) if undated(line).first > 0 else [Told(0, 0, undated(line).text)])
+        for line in split_memory_lines(text)
+        for statement in (
+            statements_of(line)
+            if parse_dated_line(line).first > 0
+            else [DatedStatement(0, 0, parse_dated_line(line).text)]
+        )
     ]

@@ -13,25 +13,24 @@ from dataclasses import replace
 from sqlalchemy import Connection, delete, insert, select, update
 
 from errors import NothingToUndo, PinsFull
-from memory.apart import set_session_apart
 from memory.key import Scope
-from memory.known import restore_forgotten, take_back_fact
-from memory.line import letters_of, same
-from memory.profile import ProfileLine, carries_over, make_fact, read_profile, read_profile_rows, write_fact
+from memory.line import is_same_line, letters_of
 from memory.reader import USER
-from memory.rows import (
+from memory.row.apart import set_session_apart
+from memory.row.profile import ProfileLine, carries_over, make_fact, read_profile, read_profile_rows, write_fact
+from memory.row.rows import (
     Head,
     MemoryRows,
     add_line,
     add_version,
     as_line,
+    bump_session_revision,
     change_lines,
     change_source,
     match_session,
     read_head,
     read_memory,
     read_newest_version,
-    touch,
 )
 from memory.state import (
     KEY_CHARS,
@@ -42,20 +41,21 @@ from memory.state import (
     VALUE_CHARS,
     LineOrigin,
     MemoryLine,
+    MemoryState,
     MemoryTurn,
-    State,
-    checked,
-    entity,
-    filled,
+    clean_required_line,
+    clean_text_line,
+    make_memory_entity,
     same_key,
 )
 from memory.text import NewLine, match_lines
+from memory.view.known import restore_forgotten, take_back_fact
 from settings import Settings
 from store.database import memory_table as table
 from store.database import schema
 from store.database.insert import insert_into
 from text import sentence
-from text.clean import clean
+from text.clean import clean_text
 
 
 class MemoryWriter:
@@ -73,7 +73,7 @@ class MemoryWriter:
         known = select(table.source.c.user).where(*match_session(table.source, scope))
         with self._rows.transaction() as connection:
             if not connection.execute(known).scalar_one_or_none():
-                touch(connection, scope, user)
+                bump_session_revision(connection, scope, user)
                 change_source(connection, scope, user=user)
 
     def remember(
@@ -90,7 +90,7 @@ class MemoryWriter:
         """Keeps a fact in the profile under a key, in place of an older value; returns whether the profile holds it
         then. ``origin``: whose words it is; what others say takes no place of what the user told. Raises ``TooLong``,
         ``Empty``."""
-        fact = entity(key, value, turn)
+        fact = make_memory_entity(key, value, turn)
         with self._rows.writing(Scope(tenant, session), user) as connection:
             head, known = self._profile(connection, tenant, session)
             said = MemoryTurn(turn, "", "", time.time())
@@ -133,10 +133,10 @@ class MemoryWriter:
 
     def edit(self, tenant: str, session: str, text: str, *, user: str = USER) -> None:
         """Replaces the session's memory by hand, as a version of its own. Raises ``TooLong``."""
-        checked("memory", text, TEXT_CHARS)
-        wanted = "\n".join(sentence.split(clean(text)))
+        clean_text_line("memory", text, TEXT_CHARS)
+        wanted = "\n".join(sentence.split_sentences(clean_text(text)))
 
-        def change(connection: Connection, head: Head, state: State) -> None:
+        def change(connection: Connection, head: Head, state: MemoryState) -> None:
             found = match_lines(wanted, state.lines, (), by_hand=True)
             if [*found] != [*state.lines]:
                 lines = write_new(connection, head, found)
@@ -148,7 +148,7 @@ class MemoryWriter:
         """Goes back one version: its source turns wait again, and what it had forgotten is back. Raises
         ``NothingToUndo``."""
 
-        def change(connection: Connection, head: Head, state: State) -> None:
+        def change(connection: Connection, head: Head, state: MemoryState) -> None:
             version = read_newest_version(connection, head)
             if version is None:
                 raise NothingToUndo(session=session)
@@ -167,11 +167,11 @@ class MemoryWriter:
         ``turn``: the turn that says it; None: a line or turn that does, else no turn. Raises ``TooLong``, ``Empty``,
         ``PinsFull``.
         """
-        pinned = filled("statement", statement, PIN_CHARS)
+        pinned = clean_required_line("statement", statement, PIN_CHARS)
         with self._rows.writing(Scope(tenant, session), user) as connection:
             head, known = self._profile(connection, tenant, session)
             state = read_memory(connection, head)
-            row = next((line.row for line in known if same(line.row.label, pinned)), None)
+            row = next((line.row for line in known if is_same_line(line.row.label, pinned)), None)
             if row is not None and row.pinned:
                 return
             if sum(line.row.pinned for line in known) >= MOST_PINS:
@@ -186,21 +186,21 @@ class MemoryWriter:
         """Unpins a statement, here and for the user's other conversations; a pin without a key leaves the profile."""
         with self._rows.writing(Scope(tenant, session), user) as connection:
             _, known = self._profile(connection, tenant, session)
-            rows = [line.row for line in known if line.row.pinned and same(line.row.label, statement)]
+            rows = [line.row for line in known if line.row.pinned and is_same_line(line.row.label, statement)]
             change_lines(connection, [row.id for row in rows if row.key], pinned=False)
             for row in rows:
                 if not row.key:
                     connection.execute(delete(table.line).where(table.line.c.id == row.id))
 
     def take_back(self, tenant: str, session: str, line: int, *, user: str = USER) -> bool:
-        """Takes a fact back that a turn of this session told (``memory.known.take_back_fact``); returns whether it was
-        there."""
+        """Takes a fact back that a turn of this session told (``memory.view.known.take_back_fact``); returns whether it
+        was there."""
         with self._rows.writing(Scope(tenant, session), user) as connection:
             return take_back_fact(connection, read_head(connection, Scope(tenant, session)), line)
 
     def restore_forgotten(self, tenant: str, session: str, at: float, *, user: str = USER) -> bool:
-        """Brings back what was forgotten at a moment (``memory.known.restore_forgotten``); returns whether there was
-        anything."""
+        """Brings back what was forgotten at a moment (``memory.view.known.restore_forgotten``); returns whether there
+        was anything."""
         with self._rows.writing(Scope(tenant, session), user) as connection:
             head = read_head(connection, Scope(tenant, session))
             return restore_forgotten(connection, head, at, self._settings.user_memory)
@@ -209,7 +209,7 @@ class MemoryWriter:
         """Puts the user's own words in place of one line of a session: a fact, a pin, a sentence or a value. It keeps
         its key, its turn and, where it has a key, the value before it. Raises ``TooLong``, ``Empty``."""
 
-        def change(connection: Connection, head: Head, state: State) -> None:
+        def change(connection: Connection, head: Head, state: MemoryState) -> None:
             found = connection.execute(
                 select(table.line).where(table.line.c.id == line, *match_session(table.line, head.scope))
             )
@@ -219,7 +219,7 @@ class MemoryWriter:
             if row not in (*profile, *state.lines, *state.entities) or row.text == text.strip():
                 return  # gone, or a newer value has taken its place
             limit = VALUE_CHARS if row.key else PIN_CHARS if row.kind == "profile" else TEXT_CHARS
-            said = filled("value" if row.key else "statement", text, limit)
+            said = clean_required_line("value" if row.key else "statement", text, limit)
             kind = "sentence" if row.kind == "statement" else row.kind  # the user's words of then are no more
             values: dict[str, object] = {"kind": kind, "branch": row.branch, "turn": row.turn, "at": time.time()}
             values |= {"origin": "user", "key": row.key, "pinned": row.pinned}
@@ -238,9 +238,9 @@ class MemoryWriter:
 
     def put_entity(self, tenant: str, session: str, key: str, value: str, *, turn: int, user: str = USER) -> None:
         """Sets one of the session's entities by hand, as a version of its own. Raises ``TooLong``, ``Empty``."""
-        new = entity(key, value, turn)
+        new = make_memory_entity(key, value, turn)
 
-        def change(connection: Connection, head: Head, state: State) -> None:
+        def change(connection: Connection, head: Head, state: MemoryState) -> None:
             older = [row for row in state.entities if same_key(row.key) == same_key(new.key)]
             if any(row.text == new.value for row in older):
                 return
@@ -255,9 +255,9 @@ class MemoryWriter:
 
     def remove_entity(self, tenant: str, session: str, key: str, *, user: str = USER) -> None:
         """Removes the entity and the fact of this key; a turn may bring it back. Raises ``TooLong``."""
-        wanted = same_key(checked("key", key, KEY_CHARS))
+        wanted = same_key(clean_text_line("key", key, KEY_CHARS))
 
-        def change(connection: Connection, head: Head, state: State) -> None:
+        def change(connection: Connection, head: Head, state: MemoryState) -> None:
             entities = [row.id for row in state.entities if same_key(row.key) != wanted]
             if len(entities) < len(state.entities):
                 add_version(connection, head, state, [row.id for row in state.lines], entities, origin="edit")
@@ -287,7 +287,7 @@ class MemoryWriter:
                 connection.execute(update(table.source).where(*mine).values(proposal=None))
 
     def keep_apart(self, tenant: str, session: str, *, user: str = USER) -> None:
-        """Keeps a session apart (``memory.apart``)."""
+        """Keeps a session apart (``memory.row.apart``)."""
         set_session_apart(self._rows, tenant, session, user)
 
     def note_deletion(
@@ -301,7 +301,7 @@ class MemoryWriter:
         scope = Scope(tenant, session)
 
         def write(connection: Connection) -> None:
-            touch(connection, scope, user)
+            bump_session_revision(connection, scope, user)
             change_source(connection, scope, stays=None if forget is None else not forget)
             if forget is False:  # the path goes with the conversation: what is not on it now never comes back
                 head = read_head(connection, scope)
@@ -334,7 +334,9 @@ class MemoryWriter:
         head = read_head(connection, Scope(tenant, session))
         return head, read_profile(connection, head, carries_over(connection, head, self._settings.user_memory))
 
-    def _change(self, tenant: str, session: str, user: str, change: Callable[[Connection, Head, State], None]) -> None:
+    def _change(
+        self, tenant: str, session: str, user: str, change: Callable[[Connection, Head, MemoryState], None]
+    ) -> None:
         with self._rows.writing(Scope(tenant, session), user) as connection:
             head = read_head(connection, Scope(tenant, session))
             change(connection, head, read_memory(connection, head))
@@ -370,12 +372,12 @@ def drop_given(connection: Connection, head: Head) -> None:
     connection.execute(delete(table.given).where(table.given.c.scope.in_({*tags, head.scope.tag})))
 
 
-def _find_source_turn(state: State, statement: str, turn: int | None) -> MemoryTurn:
+def _find_source_turn(state: MemoryState, statement: str, turn: int | None) -> MemoryTurn:
     """Returns the turn in which a statement was said: the given one, else that of a line or a turn that says the same,
     else turn 0, for it was written by hand."""
     if turn is not None:
         return MemoryTurn(turn, "", "", time.time())
-    row = next((row for row in state.lines if same(row.text, statement)), None)
+    row = next((row for row in state.lines if is_same_line(row.text, statement)), None)
     if row is not None:
         return MemoryTurn(row.turn, "", "", row.at, row.branch)
     holding = [said for said in state.short if letters_of(statement) in letters_of(said.question)]

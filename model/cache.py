@@ -41,12 +41,12 @@ def takes_breakpoints(url: str, wanted: Wanted) -> bool:
     return any(host == known or host.endswith(f".{known}") for known in _HOSTS)
 
 
-def least(model: str) -> int:
+def find_least_tokens(model: str) -> int:
     """Returns the tokens of the shortest prompt that the model's provider keeps."""
     return next((tokens for pattern, tokens in _LEAST if pattern.search(model)), LEAST)
 
 
-def marked(body: Mapping[str, Any], end: int, *, count: Callable[[str], int], minimum: int = LEAST) -> Json:
+def mark_breakpoints(body: Mapping[str, Any], end: int, *, count: Callable[[str], int], minimum: int = LEAST) -> Json:
     """Returns the request with up to three breakpoints: at the end of the leading system messages, in the middle, and
     on the last message of the history. Everything else stays as it is; the given request is not changed.
 
@@ -55,40 +55,44 @@ def marked(body: Mapping[str, Any], end: int, *, count: Callable[[str], int], mi
     not all have room, the last message comes first, then the system messages.
     """
     messages: list[Any] = list(body.get("messages", ()))
-    room = MOST - sum(1 for _ in _marks(body))
-    reached = _reached(messages[:end], count)
-    places = [at for at in _places(messages[:end]) if reached[at] >= minimum and not any(_marks(messages[at]))]
+    room = MOST - sum(1 for _ in _find_breakpoints(body))
+    reached = _sum_prompt_tokens(messages[:end], count)
+    places = [
+        at
+        for at in _choose_breakpoint_places(messages[:end])
+        if reached[at] >= minimum and not any(_find_breakpoints(messages[at]))
+    ]
     for at in places[: max(0, room)]:
         messages[at] = _with_mark(messages[at])
     return {**body, "messages": messages}
 
 
-def _places(history: Sequence[Any]) -> list[int]:
+def _choose_breakpoint_places(history: Sequence[Any]) -> list[int]:
     """Returns the messages that get a breakpoint, the most useful first."""
-    usable = [at for at, message in enumerate(history) if _blocks(message)]
-    system = max((at for at in usable if at < _leading(history)), default=None)
+    usable = [at for at, message in enumerate(history) if _count_content_blocks(message)]
+    system = max((at for at in usable if at < _count_leading_systems(history)), default=None)
     last = usable[-1] if usable else None
-    places = [at for at in (last, system, _middle(history, usable)) if at is not None]
+    places = [at for at in (last, system, _find_middle_breakpoint(history, usable)) if at is not None]
     return list(dict.fromkeys(places))
 
 
-def _leading(history: Sequence[Any]) -> int:
+def _count_leading_systems(history: Sequence[Any]) -> int:
     """Returns the number of system messages at the beginning."""
     roles = [message.get("role") if isinstance(message, Mapping) else None for message in history]
     return next((at for at, role in enumerate(roles) if role not in ("system", "developer")), len(roles))
 
 
-def _middle(history: Sequence[Any], usable: Sequence[int]) -> int | None:
+def _find_middle_breakpoint(history: Sequence[Any], usable: Sequence[int]) -> int | None:
     """Returns the last message whose last block is a step of the history's blocks, before the last message."""
-    begin, blocks, found = _leading(history), 0, None
+    begin, blocks, found = _count_leading_systems(history), 0, None
     for at in range(begin, len(history) - 1):
-        before, blocks = blocks, blocks + _blocks(history[at])
+        before, blocks = blocks, blocks + _count_content_blocks(history[at])
         if at in usable and blocks // STEP > before // STEP:
             found = at
     return found
 
 
-def _blocks(message: Any) -> int:
+def _count_content_blocks(message: Any) -> int:
     """Returns the number of content blocks of a message that can hold a breakpoint at its end; 0 for none."""
     content = message.get("content") if isinstance(message, Mapping) else None
     if isinstance(content, str):
@@ -98,16 +102,16 @@ def _blocks(message: Any) -> int:
     return len(content) if content[-1].get("type") in ("text", "image_url") else 0
 
 
-def _reached(history: Sequence[Any], count: Callable[[str], int]) -> list[int]:
+def _sum_prompt_tokens(history: Sequence[Any], count: Callable[[str], int]) -> list[int]:
     """Returns the tokens of the prompt up to and with every message."""
     total, reached = 0, list[int]()
     for message in history:
-        total += sum(count(text) for text in _texts(message))
+        total += sum(count(text) for text in _read_content_texts(message))
         reached.append(total)
     return reached
 
 
-def _texts(message: Any) -> Iterator[str]:
+def _read_content_texts(message: Any) -> Iterator[str]:
     content = message.get("content") if isinstance(message, Mapping) else None
     parts = [{"text": content}] if isinstance(content, str) else content if isinstance(content, list) else []
     yield from (part["text"] for part in parts if isinstance(part, Mapping) and isinstance(part.get("text"), str))
@@ -119,7 +123,7 @@ def _with_mark(message: Mapping[str, Any]) -> Json:
     return {**message, "content": [*parts[:-1], {**parts[-1], "cache_control": MARK}]}
 
 
-def _marks(value: Any) -> Iterator[Any]:
+def _find_breakpoints(value: Any) -> Iterator[Any]:
     """Yields the breakpoints that a value of a request holds already: on tools, messages and their parts."""
     if not isinstance(value, Mapping):
         return
@@ -128,7 +132,17 @@ def _marks(value: Any) -> Iterator[Any]:
     for name in ("tools", "messages", "content"):
         inner = value.get(name)
         for part in inner if isinstance(inner, list) else ():
-            yield from _marks(part)
+            yield from _find_breakpoints(part)
 
 
-__all__ = ["LEAST", "LOOK_BACK", "MARK", "MOST", "STEP", "Wanted", "least", "marked", "takes_breakpoints"]
+__all__ = [
+    "LEAST",
+    "LOOK_BACK",
+    "MARK",
+    "MOST",
+    "STEP",
+    "Wanted",
+    "find_least_tokens",
+    "mark_breakpoints",
+    "takes_breakpoints",
+]

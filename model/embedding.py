@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from pydantic import SecretStr
 
 from errors import EmbeddingFailed, UpstreamError
-from model.call.interrupt import interruptible, stopped_by
+from model.call.interrupt import run_interruptible, stopped_by
 from model.call.transport import Transport
 from settings import Settings
-from text.clean import clean
+from text.clean import clean_text
 
 BUILT_IN = "multilingual-e5-small-q4"
 QUERY_CHARS = 2000
@@ -93,11 +93,11 @@ class BuiltIn:
         return model
 
     def passages(self, texts: Sequence[str]) -> Vectors:
-        return np.asarray(self._with(1).passage([clean(text) for text in texts]), np.float32)
+        return np.asarray(self._with(1).passage([clean_text(text) for text in texts]), np.float32)
 
     def query(self, text: str) -> Vectors:
         """Returns one vector: with two threads, because the user waits for it."""
-        return np.asarray(self._with(QUERY_THREADS).query(clean(text)[:QUERY_CHARS]), np.float32)
+        return np.asarray(self._with(QUERY_THREADS).query(clean_text(text)[:QUERY_CHARS]), np.float32)
 
 
 class Hosted:
@@ -145,14 +145,14 @@ class Hosted:
 
     def passages(self, texts: Sequence[str]) -> Vectors:
         """Returns a row per text. Raises ``EmbeddingFailed``, and ``Stopped`` when ``interrupt.stopping`` is set."""
-        return self._made(texts, None)
+        return self._embed_texts(texts, None)
 
-    def _made(self, texts: Sequence[str], seconds: float | None) -> Vectors:
+    def _embed_texts(self, texts: Sequence[str], seconds: float | None) -> Vectors:
         from openai import OpenAIError
 
-        sent = [clean(text) or " " for text in texts]
+        sent = [clean_text(text) or " " for text in texts]
         try:
-            vectors = np.asarray(interruptible(lambda: self._client.embed_documents(sent), seconds), np.float32)
+            vectors = np.asarray(run_interruptible(lambda: self._client.embed_documents(sent), seconds), np.float32)
         except TimeoutError as error:
             reason = f"no answer within {seconds:g} s"
             raise EmbeddingFailed(model=self.name, reason=reason, reason_code="late", seconds=seconds) from error
@@ -165,7 +165,7 @@ class Hosted:
 
     def query(self, text: str) -> Vectors:
         """Returns one vector; gives up sooner than ``passages``, because an answer waits for the vector."""
-        first: Vectors = self._made([text[:QUERY_CHARS]], self._patience)[0]
+        first: Vectors = self._embed_texts([text[:QUERY_CHARS]], self._patience)[0]
         return first
 
 
@@ -202,6 +202,6 @@ def built_in() -> Remembering:
     return Remembering(BuiltIn())
 
 
-def embedder(settings: Settings) -> Embedder:
+def choose_embedder(settings: Settings) -> Embedder:
     """Returns the embedder that the settings choose."""
     return Remembering(Hosted(settings, settings.embedding_model)) if settings.embedding_model else built_in()

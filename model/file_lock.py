@@ -33,12 +33,12 @@ def try_lock(descriptor: int, kind: int = fcntl.LOCK_EX) -> bool:
     return True
 
 
-def unlock(descriptor: int) -> None:
+def release_lock(descriptor: int) -> None:
     """Releases the lock; the descriptor stays open."""
     fcntl.flock(descriptor, fcntl.LOCK_UN)
 
 
-def held(path: Path) -> bool:
+def is_lock_held(path: Path) -> bool:
     """Returns whether some process holds the lock of this file."""
     descriptor = open_lock(path)
     try:
@@ -48,7 +48,7 @@ def held(path: Path) -> bool:
 
 
 @contextmanager
-def written(path: Path) -> Iterator[None]:
+def translate_disk_errors(path: Path) -> Iterator[None]:
     """Raises ``DiskFull`` or ``StoreUnavailable`` for ``path`` in place of an ``OSError`` of the block."""
     try:
         yield
@@ -59,7 +59,7 @@ def written(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def exclusive(path: Path, waiting: Callable[[], None] = lambda: None, pause: float = 0.2) -> Iterator[None]:
+def hold_file_lock(path: Path, waiting: Callable[[], None] = lambda: None, pause: float = 0.2) -> Iterator[None]:
     """Holds the lock during the block. Until the lock is free, calls ``waiting()`` every ``pause`` seconds."""
     descriptor = open_lock(path)
     try:

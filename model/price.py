@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from genai_prices import Usage, calc_price
 
-from model.call.connection import is_loopback
+from model.call.connection import is_loopback_host
 
 PRICED = 1_000
 """Tokens of the call whose price stands for a million of them: some providers charge more for long prompts."""
@@ -23,9 +23,9 @@ class Rate:
     context: int | None = None
 
 
-def rate(model: str, url: str = "") -> Rate | None:
-    """Returns the price of a model at an address, as ``usd`` knows it; None where it is not known."""
-    if is_loopback(urlsplit(url).hostname or ""):
+def find_price_rate(model: str, url: str = "") -> Rate | None:
+    """Returns the price of a model at an address, as ``compute_call_price`` knows it; None where it is not known."""
+    if is_loopback_host(urlsplit(url).hostname or ""):
         return None
     prompts, answers = Usage(input_tokens=PRICED), Usage(output_tokens=PRICED)
     try:
@@ -38,7 +38,9 @@ def rate(model: str, url: str = "") -> Rate | None:
     return Rate(float(prompt.total_price) * scale, float(answer.total_price) * scale, prompt.model.context_window)
 
 
-def usd(model: str, prompt: int, cached: int, answer: int, *, written: int = 0, url: str = "") -> float | None:
+def compute_call_price(
+    model: str, prompt: int, cached: int, answer: int, *, written: int = 0, url: str = ""
+) -> float | None:
     """Returns the US dollars of one call, or None when the price of the model is not known.
 
     ``prompt``, ``cached`` (the part of the prompt that came from the provider's cache), ``written`` (the part that was
@@ -46,7 +48,7 @@ def usd(model: str, prompt: int, cached: int, answer: int, *, written: int = 0, 
     model; without an address the price of the model's own maker counts. A model on this machine has no price: None; nor
     has a call that wrote to a cache whose price of writing is not known.
     """
-    if is_loopback(urlsplit(url).hostname or ""):
+    if is_loopback_host(urlsplit(url).hostname or ""):
         return None
     cached = min(cached, prompt)
     written = min(written, prompt - cached)

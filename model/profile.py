@@ -49,7 +49,7 @@ NO_COPY: dict[str, Any] = {
 }
 """llama.cpp's DRY sampler over the whole prompt, because a small model copies its own last apology, or the question,
 again and again. DRY makes copies of more than sixteen tokens in a row unlikely. A digit begins a new row, so that
-prices and dates are copied as they are (decision 26)."""
+prices and dates are copied as they are."""
 
 QWEN = Sampling(temperature=0.7, top_p=0.8, top_k=20, repeat_penalty=1.05)
 """From the model card of Qwen2.5's instruct models (generation_config.json)."""
@@ -67,7 +67,7 @@ class Profile:
     section. ``prompt``: full, with instructions, tools and the time; or bare, with a few lines, summaries, memory and
     the conversation, and the user's message alone at its end. ``sampling``: None leaves it to the server. ``images``:
     the model reads images that come with a message. ``story``: at the end of a turn of a story the model tells what
-    has changed in a state block, or a light call reads that from the turn afterwards (decision 51). ``past_tokens``:
+    has changed in a state block, or a light call reads that from the turn afterwards (decision 22). ``past_tokens``:
     the most tokens of past turns that a prompt shows.
     """
 
@@ -98,7 +98,7 @@ class ProfileChoice:
     why: Why
 
 
-def choose(
+def choose_model_profile(
     setting: Literal["auto", "small", "strong"],
     *,
     known: Profile | None = None,
@@ -117,7 +117,7 @@ def choose(
     if setting != "auto":
         profile = SMALL if setting == "small" else strong
         if known:
-            profile = replace(profile, sampling=_sampling(profile, known), images=known.images)
+            profile = replace(profile, sampling=_choose_sampling(profile, known), images=known.images)
         return ProfileChoice(profile, "setting")
     if known is not None:
         return ProfileChoice(known, "catalogue")
@@ -128,7 +128,7 @@ def choose(
     return ProfileChoice(strong, "size" if parameters is not None else "unknown_size")
 
 
-def _sampling(asked: Profile, known: Profile) -> Sampling | None:
+def _choose_sampling(asked: Profile, known: Profile) -> Sampling | None:
     """Returns the sampling of the known weights; without the grammar for a model that calls tools itself."""
     if known.sampling is None or asked.tools == "routed":
         return known.sampling

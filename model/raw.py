@@ -17,8 +17,8 @@ from typing import Any, Protocol
 
 import httpx2
 
-from model.call.abort import Call, current, watch
-from model.call.fault import translated
+from model.call.abort import CuttableCall, current, watch
+from model.call.fault import translate_upstream_errors
 from model.call.message_form import FORMS, is_worth_strict_form
 from model.call.transport import CONNECT_SECONDS, Transport
 
@@ -85,12 +85,12 @@ class RawClient:
     def ask(self, body: Mapping[str, Any], stop: threading.Event) -> Iterator[RawAnswer]:
         """Sends the request once and gives its answer, whatever its status is; a second time where the server may have
         refused the form of the messages."""
-        call, context = Call(), copy_context()
+        call, context = CuttableCall(), copy_context()
         context.run(current.set, call)  # not in the caller's own context: meanwhile the caller does other things
         responses = list[httpx2.Response]()
 
         def send(request: Mapping[str, Any]) -> _Answer:
-            responses.append(self._sent(context, call, {**request, **self._upstream.fields}, stop))
+            responses.append(self._send_request(context, call, {**request, **self._upstream.fields}, stop))
             return _Answer(responses[-1], context, call, self._upstream)
 
         try:
@@ -120,14 +120,16 @@ class RawClient:
                 return again
         return _Refused(answer.status, answer.headers, content)
 
-    def _sent(self, context: Context, call: Call, body: Mapping[str, Any], stop: threading.Event) -> httpx2.Response:
+    def _send_request(
+        self, context: Context, call: CuttableCall, body: Mapping[str, Any], stop: threading.Event
+    ) -> httpx2.Response:
         content = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
         headers = {"content-type": "application/json", "authorization": f"Bearer {self._upstream.key or 'none'}"}
         request = self._client.build_request("POST", f"{self.url}/chat/completions", content=content, headers=headers)
         try:
             if stop.is_set():
                 raise RawStopped
-            with translated(self.url, self.model, self._upstream.seconds):
+            with translate_upstream_errors(self.url, self.model, self._upstream.seconds):
                 return context.run(self._client.send, request, stream=True)
         except Exception as error:
             if call.is_cut and not isinstance(error, RawStopped):
@@ -138,7 +140,7 @@ class RawClient:
 class _Answer:
     """An answer that is being read in the context of its call."""
 
-    def __init__(self, response: httpx2.Response, context: Context, call: Call, upstream: Upstream) -> None:
+    def __init__(self, response: httpx2.Response, context: Context, call: CuttableCall, upstream: Upstream) -> None:
         self.status = response.status_code
         self.headers: Mapping[str, str] = {name.lower(): value for name, value in response.headers.items()}
         self._parts = response.iter_bytes()
@@ -164,7 +166,7 @@ class _Answer:
     def _read(self) -> Iterator[bytes]:
         while True:
             try:
-                with translated(self._upstream.url, self._upstream.model, self._upstream.seconds):
+                with translate_upstream_errors(self._upstream.url, self._upstream.model, self._upstream.seconds):
                     part = self._context.run(next, self._parts, None)
             except Exception:
                 if self._call.is_cut:  # the error of a connection that was shut down

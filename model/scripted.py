@@ -22,8 +22,8 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import PrivateAttr
 
 from errors import ScriptExhausted
-from model.call.abort import Cut, current
-from model.call.stream import stream
+from model.call.abort import CallCut, current
+from model.call.stream import stream_answer
 from model.modelset import ModelSet
 from model.profile import STRONG, Profile
 from model.raw import RawAnswer
@@ -39,8 +39,8 @@ class ScriptedModel(BaseChatModel):
     ``answers``: a sequence of steps, or one function of the messages for all calls. A step is a text, an ``AIMessage``
     (with tool calls), an exception to raise, or a function of the messages that returns one of these. ``delay``:
     seconds before each word. ``gate``: an event that the model waits for before each word but the first, so that a test
-    can hold an answer in its middle. ``piece``: a regular expression for the text of one chunk. ``calls`` and ``bound``
-    record the messages and the bound arguments (tools, response_format) of every call.
+    can hold an answer in its middle. ``piece``: a regular expression for the text of one chunk. ``calls`` and
+    ``bound_arguments`` record the messages and the bound arguments (tools, response_format) of every call.
 
     Raises ``ScriptExhausted`` when it is called more often than the script has answers.
     """
@@ -62,7 +62,7 @@ class ScriptedModel(BaseChatModel):
         return self._calls
 
     @property
-    def bound(self) -> list[dict[str, Any]]:
+    def bound_arguments(self) -> list[dict[str, Any]]:
         """The bound arguments of every call so far; ``{}`` for none."""
         return self._bound
 
@@ -85,7 +85,7 @@ class ScriptedModel(BaseChatModel):
         for index, word in enumerate(re.findall(self.piece, answer.text)):
             self._hold(first=index == 0)
             yield ChatGenerationChunk(message=AIMessageChunk(content=word))
-        yield _last(answer, messages)
+        yield _build_last_chunk(answer, messages)
 
     def _generate(
         self,
@@ -110,13 +110,13 @@ class ScriptedModel(BaseChatModel):
         return answer if isinstance(answer, AIMessage) else AIMessage(answer)
 
     def _hold(self, *, first: bool) -> None:
-        """Waits for ``delay`` and ``gate``; raises ``Cut`` when the call is cut off."""
+        """Waits for ``delay`` and ``gate``; raises ``CallCut`` when the call is cut off."""
         call = current.get()
         if self.delay:
             call.wait(self.delay) if call else time.sleep(self.delay)
         while self.gate is not None and not first and not self.gate.wait(0.01):
             if call and call.is_cut:
-                raise Cut
+                raise CallCut
 
 
 class ScriptedRaw:
@@ -144,32 +144,32 @@ class _ScriptedAnswer:
 
     def events(self) -> Iterator[str]:
         reason = "stop"
-        for chunk in stream(self._model, self._messages, stop=self._stop):
+        for chunk in stream_answer(self._model, self._messages, stop=self._stop):
             reason = chunk.response_metadata.get("finish_reason") or reason
             if chunk.text:
-                yield _event({"content": chunk.text}, None)
+                yield _render_stream_event({"content": chunk.text}, None)
         if not self._stop.is_set():
-            yield _event({}, reason)
+            yield _render_stream_event({}, reason)
             yield "data: [DONE]\n\n"
 
     def whole(self) -> bytes:
-        text = "".join(chunk.text for chunk in stream(self._model, self._messages, stop=self._stop))
+        text = "".join(chunk.text for chunk in stream_answer(self._model, self._messages, stop=self._stop))
         message = {"role": "assistant", "content": text}
         return json.dumps({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}).encode()
 
 
-def _event(delta: dict[str, Any], reason: str | None) -> str:
+def _render_stream_event(delta: dict[str, Any], reason: str | None) -> str:
     choice = {"index": 0, "delta": delta, "finish_reason": reason}
     return f"data: {json.dumps({'choices': [choice]}, ensure_ascii=False)}\n\n"
 
 
-def count(text: str) -> int:
+def count_scripted_tokens(text: str) -> int:
     """Returns a quarter of the number of characters that are not white space, rounded up: a deterministic count for
     tests, not the figure of a tokenizer."""
     return -(-len("".join(text.split())) // 4)
 
 
-def models(
+def build_scripted_models(
     chat: Script | ScriptedModel = (),
     utility: Script | ScriptedModel = (),
     *,
@@ -182,15 +182,15 @@ def models(
 
     ``profile``: the chat model's; ``side``: the utility model's, by default the same.
     """
-    model = _model(chat)
+    model = _build_scripted_model(chat)
     return ModelSet(
         chat=model,
-        utility=_model(utility),
+        utility=_build_scripted_model(utility),
         profile=profile,
         side=side or profile,
         why="setting",
         side_why="setting",
-        count=count,
+        count=count_scripted_tokens,
         exact=exact,
         name="scripted",
         kind="scripted",
@@ -200,11 +200,11 @@ def models(
     )
 
 
-def _model(script: Script | ScriptedModel) -> ScriptedModel:
+def _build_scripted_model(script: Script | ScriptedModel) -> ScriptedModel:
     return script if isinstance(script, ScriptedModel) else ScriptedModel(script)
 
 
-def _last(answer: AIMessage, messages: list[BaseMessage]) -> ChatGenerationChunk:
+def _build_last_chunk(answer: AIMessage, messages: list[BaseMessage]) -> ChatGenerationChunk:
     """Returns the last chunk of an answer as OpenAI sends it: tool calls, finish reason and usage."""
     calls = [
         tool_call_chunk(name=call["name"], args=json.dumps(call["args"]), id=call["id"], index=index)
@@ -215,17 +215,19 @@ def _last(answer: AIMessage, messages: list[BaseMessage]) -> ChatGenerationChunk
         message=AIMessageChunk(
             content="",
             tool_call_chunks=calls,
-            usage_metadata=answer.usage_metadata or _usage(answer, calls, messages),
+            usage_metadata=answer.usage_metadata or _count_scripted_usage(answer, calls, messages),
             chunk_position="last",
         ),
         generation_info={"finish_reason": reason, "model_name": "scripted"},
     )
 
 
-def _usage(answer: AIMessage, calls: Sequence[ToolCallChunk], messages: list[BaseMessage]) -> UsageMetadata:
+def _count_scripted_usage(
+    answer: AIMessage, calls: Sequence[ToolCallChunk], messages: list[BaseMessage]
+) -> UsageMetadata:
     """Returns the token counts that a server would report."""
     prompt, reply = (
-        sum(count(message.text) for message in messages),
-        count(answer.text) + sum(count(str(call)) for call in calls),
+        sum(count_scripted_tokens(message.text) for message in messages),
+        count_scripted_tokens(answer.text) + sum(count_scripted_tokens(str(call)) for call in calls),
     )
     return UsageMetadata(input_tokens=prompt, output_tokens=reply, total_tokens=prompt + reply)

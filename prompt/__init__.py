@@ -16,12 +16,12 @@ LANGUAGES = ("ko", "en")
 _FOLDER = Path(__file__).parent
 
 
-def render(name: str, language: str, **variables: object) -> str:
+def render_prompt(name: str, language: str, **variables: object) -> str:
     """Returns the prompt with its variables filled in.
 
     Raises ``PromptError`` that lists every missing and every unknown variable, or the files that exist.
     """
-    template = _template(name, language)
+    template = _load_prompt_template(name, language)
     expected, received = set(template.get_identifiers()), set(variables)
     problems = [
         f"{kind} {', '.join(sorted(identifiers))}"
@@ -36,20 +36,20 @@ def render(name: str, language: str, **variables: object) -> str:
 @cache
 def sentences_of_ours() -> frozenset[str]:
     """Returns what the product says in the user's role where a client only asks for more. It is never the user's."""
-    return frozenset(render("go_on", language) for language in LANGUAGES)
+    return frozenset(render_prompt("go_on", language) for language in LANGUAGES)
 
 
-def names(language: str) -> list[str]:
+def list_prompt_names(language: str) -> list[str]:
     """Returns the names of one language's prompts, sorted."""
     return sorted(path.stem for path in (_FOLDER / language).glob("*.md"))
 
 
 @cache
-def _template(name: str, language: str) -> Template:
+def _load_prompt_template(name: str, language: str) -> Template:
     path = _FOLDER / language / f"{name}.md"
     if language not in LANGUAGES or not path.is_file():
         available = ", ".join(
-            f"{known_language}/{prompt}" for known_language in LANGUAGES for prompt in names(known_language)
+            f"{known_language}/{prompt}" for known_language in LANGUAGES for prompt in list_prompt_names(known_language)
         )
         raise PromptError(name=name, language=language, reason=f"there is no such file; there are {available}")
     return Template(path.read_text("utf-8").strip())

@@ -21,7 +21,7 @@ POLL_SECONDS = 2.0
 NICE = 10
 
 
-def index(
+def index_paths(
     library: Library,
     paths: Sequence[Path | Page],
     doc_type: DocType | None = None,
@@ -47,7 +47,7 @@ def index(
     last_fault, targets = "", [*paths]
     files = [path for path in paths if isinstance(path, Path)]
     while True:
-        stamps = _stamps(files, follow_links)
+        stamps = _collect_file_stamps(files, follow_links)
         try:
             outcome, fault = library.add(targets, doc_type, follow_links=follow_links, progress=progress, stop=halt), ""
         except (EmbeddingFailed, LibraryBusy) as error:
@@ -61,14 +61,14 @@ def index(
             return
         targets = targets if fault else [*files]
         while not halt.wait(POLL_SECONDS):
-            if last_fault or _stamps(files, follow_links) != stamps:
+            if last_fault or _collect_file_stamps(files, follow_links) != stamps:
                 break
         else:
             return
         time.sleep(0.2)  # another program may still be writing the file
 
 
-def _stamps(paths: Sequence[Path], follow_links: bool) -> dict[Path, tuple[float, int]]:
+def _collect_file_stamps(paths: Sequence[Path], follow_links: bool) -> dict[Path, tuple[float, int]]:
     """Returns time and size of every file to index. A link that leads out of its folder and is not followed counts with
     its own time and size."""
     stamps: dict[Path, tuple[float, int]] = {}

@@ -28,14 +28,15 @@ from errors import (
 )
 from model.call.stream import Stopped
 from model.embedding import Embedder, Vectors
-from retrieval.answer.heading import headings
+from retrieval.answer.heading import build_heading_text
 from retrieval.document import Collection, DocType
-from retrieval.index.row import KnownFile, Rows, digest, embedded_text
-from retrieval.read.content import Content, content
+from retrieval.index.row import KnownFile, LibraryRows, embedded_text
+from retrieval.read.content import Content, read_content
 from retrieval.read.format.loaded import Sheet
-from retrieval.read.load import SUFFIXES, label, may_have_tables
+from retrieval.read.load import SUFFIXES, clean_document_name, may_have_tables
 from retrieval.read.reader import Reader
 from retrieval.read.split import Piece
+from text.digest import hash_text
 
 WORDS_FIRST = 64
 """A new document with more passages than this is found by its words before it is embedded."""
@@ -97,7 +98,7 @@ class SourceFile:
 
     @property
     def key(self) -> str:
-        return digest(self.source)
+        return hash_text(self.source)
 
 
 class Pages(Protocol):
@@ -127,7 +128,7 @@ class Staged:
         return [embedded_text(self.title, piece.path, piece.text) for piece in self.pieces]
 
     def headings(self) -> list[str]:
-        return [headings(self.title, piece.path, piece.text) for piece in self.pieces]
+        return [build_heading_text(self.title, piece.path, piece.text) for piece in self.pieces]
 
 
 class Cancelled(Exception):
@@ -139,7 +140,7 @@ class Addition:
     """One addition to the library. ``publish``: ``retrieval.index.published.Shelf.publish``, which makes documents
     searchable."""
 
-    rows: Rows
+    rows: LibraryRows
     embedder: Embedder
     reader: Reader
     publish: Callable[..., None]
@@ -156,7 +157,11 @@ class Addition:
     def run(self, sources: Sequence[SourceFile], asked: DocType | None, pages: Pages | None = None) -> Added:
         """Adds all files, then the pages; a file with an error fails alone. When ``stop`` is set, or the model fails
         with ``EmbeddingFailed``, documents that are ready are still published."""
-        start, known, cancelled = time.monotonic(), self.rows.known([source.key for source in sources]), False
+        start, known, cancelled = (
+            time.monotonic(),
+            self.rows.find_known_files([source.key for source in sources]),
+            False,
+        )
         try:
             for number, source in enumerate(sources, 1):
                 self._check()
@@ -186,7 +191,7 @@ class Addition:
         for number, source in enumerate(pages, before + 1):
             self._check()
             progress = AddingProgress(source.name, number, number + pages.waiting)
-            self._one(source, asked, self.rows.known([source.key]), progress)
+            self._one(source, asked, self.rows.find_known_files([source.key]), progress)
 
     def _one(self, source: SourceFile, asked: DocType | None, known: dict[str, KnownFile], at: AddingProgress) -> None:
         """Adds one source. A known document keeps its name, its collection and the type that somebody chose; when its
@@ -200,7 +205,11 @@ class Addition:
         self.progress(at)
         try:
             data = source.read()
-            unchanged = stored and (stored.hash, stored.asked_type, stored.state) == (_hash(data), asked, "ready")
+            unchanged = stored and (stored.hash, stored.asked_type, stored.state) == (
+                _hash_content(data),
+                asked,
+                "ready",
+            )
             if source.same or (unchanged and not _lacks_sheets(source, stored)):
                 self._names["unchanged"].append(source.name)
                 return
@@ -215,7 +224,7 @@ class Addition:
         except DocumentError as error:
             self._failed.append((source.name, error))
             if not (stored.state == "ready" if stored else isinstance(error, _NEVER_THERE)):
-                self._ready.append(failure(source, asked, error))
+                self._ready.append(build_failed_document(source, asked, error))
             return
         self._ready.append(staged)
         self._names["changed" if stored else "added"].append(source.name)
@@ -231,7 +240,7 @@ class Addition:
         try:
             self._embed(staged, at, publish=True)
         except (Cancelled, Stopped, DocumentError, EmbeddingFailed):
-            self.publish(removed=[known.id for known in self.rows.known([staged.source.key]).values()])
+            self.publish(removed=[known.id for known in self.rows.find_known_files([staged.source.key]).values()])
             raise
         self._names["added"].append(staged.source.name)
         self._passages += len(staged.pieces)
@@ -239,7 +248,7 @@ class Addition:
     def _read(self, source: SourceFile, data: bytes, asked: DocType | None) -> Staged:
         """Reads and splits the file; errors name the source. Raises ``Cancelled`` when the addition is stopped."""
         try:
-            return _staged(source, data, asked, self.reader.read(source.file or source.name, data))
+            return _build_staged(source, data, asked, self.reader.read(source.file or source.name, data))
         except Stopped:
             raise Cancelled from None
         except DocumentError as error:
@@ -249,7 +258,7 @@ class Addition:
         """Computes and stores the missing vectors of a document; a stop keeps those already stored. ``publish``: the
         document is in the library, and its vectors are published every ``SECONDS``."""
         waiting = set[str]()
-        texts = {digest(text): text for text in staged.texts()}
+        texts = {hash_text(text): text for text in staged.texts()}
         missing = self.rows.missing(list(texts), self.embedder.name)
         total, todo = len(texts), [hash_ for hash_ in texts if hash_ in missing]
         for start in range(0, len(todo), self.embedder.batch):
@@ -291,16 +300,16 @@ class Addition:
             raise Cancelled
 
 
-def stage(source: SourceFile, data: bytes, asked: DocType | None, limit: int) -> Staged:
+def stage_file(source: SourceFile, data: bytes, asked: DocType | None, limit: int) -> Staged:
     """Loads and splits a trusted file in this process, without limits on time and memory. Raises ``DocumentError``."""
-    return _staged(source, data, asked, content(source.name, data, limit))
+    return _build_staged(source, data, asked, read_content(source.name, data, limit))
 
 
-def _staged(source: SourceFile, data: bytes, asked: DocType | None, read: Content) -> Staged:
+def _build_staged(source: SourceFile, data: bytes, asked: DocType | None, read: Content) -> Staged:
     """Returns the document that was read. Its type is the requested one, else the one of its front matter, else the one
     of its path."""
     doc_type = asked or read.said or by_path(source.source)
-    hash_, size = _hash(data), len(data)
+    hash_, size = _hash_content(data), len(data)
     return Staged(source, asked, doc_type, read.title, read.language, hash_, size, read.pieces, sheets=read.sheets)
 
 
@@ -309,11 +318,11 @@ def _lacks_sheets(source: SourceFile, stored: KnownFile | None) -> bool:
     return stored is not None and not stored.has_sheets and may_have_tables(source.file or source.name)
 
 
-def _hash(data: bytes) -> str:
+def _hash_content(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def failure(source: SourceFile, asked: DocType | None, error: GieokError) -> Staged:
+def build_failed_document(source: SourceFile, asked: DocType | None, error: GieokError) -> Staged:
     """Returns a document that could not be read, for the list of documents."""
     plain = {"code": error.code, "values": error.values}
     return Staged(source, asked, asked or by_path(source.source), source.name, "en", "", 0, (), plain)
@@ -326,23 +335,23 @@ def by_path(source: str) -> DocType:
     return "faq" if any(part in _FAQ for part in (*folders[-3:], *words)) else "guide"
 
 
-def sources(
+def list_source_files(
     given: Iterable[Path | Upload], limit: int, *, follow_links: bool = False, collection: Collection = "mine"
 ) -> Iterator[SourceFile]:
     """Yields the files to add: uploads, files, and every readable file below a folder, in order. ``follow_links``: also
     reads links that lead out of the folder."""
     for item in given:
         if isinstance(item, tuple):
-            yield upload(*item, collection)
+            yield build_upload_source(*item, collection)
         else:
-            yield from (replace(file, collection=collection) for file in _files(item, limit, follow_links))
+            yield from (replace(file, collection=collection) for file in _list_path_sources(item, limit, follow_links))
 
 
-def upload(name: str, data: bytes, collection: Collection = "mine") -> SourceFile:
+def build_upload_source(name: str, data: bytes, collection: Collection = "mine") -> SourceFile:
     """Returns the source of an upload. The source of a conversation's file includes the hash of its content: two
     conversations may have files of one name, and the same file in both is one document."""
-    shown = label(name)
-    unique_name = f"{_hash(data)}/{shown}" if collection == "session" else shown
+    shown = clean_document_name(name)
+    unique_name = f"{_hash_content(data)}/{shown}" if collection == "session" else shown
     return SourceFile(shown, f"{UPLOAD}{unique_name}", lambda: data, collection=collection)
 
 
@@ -351,29 +360,33 @@ def leads_out(file: Path, folder: Path) -> bool:
     return file.is_symlink() and not file.resolve().is_relative_to(folder.resolve())
 
 
-def _files(path: Path, limit: int, follow_links: bool) -> Iterator[SourceFile]:
+def _list_path_sources(path: Path, limit: int, follow_links: bool) -> Iterator[SourceFile]:
     """Yields a file under its name, or the files below a folder under the name and at most two folders above, up to and
     including the given one."""
     root = path.expanduser().absolute()
     if not root.is_dir():
-        yield _file(root, label(root.name), limit)
+        yield _build_file_source(root, clean_document_name(root.name), limit)
         return
     for file in sorted(root.rglob("*")):
         inner = file.relative_to(root).parts
         if file.suffix.lower() in SUFFIXES and file.is_file() and not any(part.startswith(".") for part in inner):
             folders = (root.name, *inner[:-1])[-2:]
-            name = "/".join((*map(label, folders), label(file.name)))
-            yield _file(file, name, limit) if follow_links or not leads_out(file, root) else _outside(file, name)
+            name = "/".join((*map(clean_document_name, folders), clean_document_name(file.name)))
+            yield (
+                _build_file_source(file, name, limit)
+                if follow_links or not leads_out(file, root)
+                else _build_outside_source(file, name)
+            )
 
 
-def _outside(path: Path, name: str) -> SourceFile:
+def _build_outside_source(path: Path, name: str) -> SourceFile:
     def read() -> bytes:
         raise DocumentOutside(name=name, path=str(path.resolve()))
 
     return SourceFile(name, str(path), read, outside=True)
 
 
-def _file(path: Path, name: str, limit: int) -> SourceFile:
+def _build_file_source(path: Path, name: str, limit: int) -> SourceFile:
     def read() -> bytes:
         try:
             size = path.stat().st_size

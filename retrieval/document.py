@@ -128,9 +128,10 @@ class Filters:
 class Hit:
     """A passage that a search found.
 
-    ``score``: the fused score, 0 to 1; for a section, the score of ``retrieval.answer.heading.ranked``. ``cosine`` and
-    ``bm25``: the raw scores; ``heading``: the cosine of question and headings; ``cover``: the share of the question's
-    words that the passage has, 0 to 1. Ranks count from 1; None: not among the candidates of that search. ``reranked``:
+    ``score``: the fused score, 0 to 1; for a section, the score of ``retrieval.answer.heading.rank_sections``.
+    ``cosine`` and ``bm25``: the raw scores; ``heading``: the cosine of question and headings; ``cover``: the share of
+    the question's words that the passage has, 0 to 1. Ranks count from 1; None: not among the candidates of that
+    search. ``reranked``:
     the rank that the judging model gave the passage.
     """
 

@@ -15,14 +15,14 @@ import private
 from errors import DocumentUnknown, LibraryBusy, LibraryCorrupt, LibraryModelChanged, PassageUnknown
 from model.call.interrupt import stopped_by
 from model.call.stream import Stopped
-from model.embedding import Embedder, Vectors, embedder
+from model.embedding import Embedder, Vectors, choose_embedder
 from model.modelset import ModelSet
 from retrieval.answer.lookup import LookUp
-from retrieval.answer.loop import CALLS, look_up
-from retrieval.answer.quote import quote
+from retrieval.answer.loop import CALLS, LookUpOptions, look_up
+from retrieval.answer.quote import quote_section
 from retrieval.calculation.answer import answer_by_table
 from retrieval.calculation.query import TableResult, is_named
-from retrieval.change import UPLOAD, Added, AddingProgress, Addition, SourceFile, Upload, sources
+from retrieval.change import UPLOAD, Added, AddingProgress, Addition, SourceFile, Upload, list_source_files
 from retrieval.document import (
     EVERYBODYS,
     Collection,
@@ -36,20 +36,20 @@ from retrieval.document import (
     Section,
 )
 from retrieval.index import search as searching
-from retrieval.index.pgvector import index
+from retrieval.index.pgvector import choose_vector_index
 from retrieval.index.published import Shelf
-from retrieval.index.row import digest
 from retrieval.index.search import RevisionView
 from retrieval.index.sheet import KnownSheet, list_sheets, read_sheets
-from retrieval.index.word import installed
-from retrieval.read.address import Guard, is_web, near, public
+from retrieval.index.word import find_installed_cut
+from retrieval.read.address import Guard, is_near_machine, is_public_machine, is_web
 from retrieval.read.reader import Reader, ReadLimits
 from retrieval.read.site import Page, Visit
 from retrieval.read.web import Web
-from retrieval.read.web_mark import Marks
+from retrieval.read.web_mark import PageMarks
 from settings import Settings
 from store import Store
-from text.language import detect
+from text.digest import hash_text
+from text.language import detect_language
 
 CLOSE_SECONDS = 10.0
 """How long closing waits for a running addition, which ends after its current passage or after writing the index."""
@@ -71,11 +71,11 @@ class Library:
 
     def __init__(self, settings: Settings, store: Store, embed: Embedder | None = None) -> None:
         self._settings = settings
-        self._embedder = embed or embedder(settings)
-        self._shelf = Shelf(settings, store, self._embedder, index(settings, store))
+        self._embedder = embed or choose_embedder(settings)
+        self._shelf = Shelf(settings, store, self._embedder, choose_vector_index(settings, store))
         self._rows = self._shelf.rows
         self._store = store
-        self._marks = Marks(store)
+        self._marks = PageMarks(store)
         self._mutex = threading.Lock()
         self._idle = threading.Condition(self._mutex)
         self._adding = 0
@@ -87,9 +87,9 @@ class Library:
     @classmethod
     def open(cls, settings: Settings, store: Store) -> Library:
         """Returns the library of this database. Opens no index yet: a damaged index raises its error on first use."""
-        private.shut(settings.data_dir)
+        private.restrict_to_owner(settings.data_dir)
         library = cls(settings, store)
-        private.shut_all(library.folder)
+        private.restrict_folder_to_owner(library.folder)
         return library
 
     def close(self) -> None:
@@ -115,8 +115,8 @@ class Library:
         """Adds files: paths, folders, or uploads as (name, bytes); an upload replaces one of the same name. Also adds
         web pages; when a site is read again, documents of pages that are gone are removed. A file that is given twice
         is added once, as it came last. ``collection``: of new documents; a conversation's file is found only where
-        ``store.attachment`` names it. ``without``: paths inside the folders to leave out. ``follow_links``: also reads
-        links that lead out of a folder; otherwise they are listed as failed.
+        ``store.turn.attachment`` names it. ``without``: paths inside the folders to leave out. ``follow_links``: also
+        reads links that lead out of a folder; otherwise they are listed as failed.
 
         Skips unchanged files by their hash. Removes documents whose file is gone from a given folder. A file with an
         error is listed with its error and the others go on; the library keeps the former content of that file. ``stop``
@@ -129,12 +129,16 @@ class Library:
             local_files = [item for item in targets if not isinstance(item, Page)]
             self._shelf.check_model()
             limit = self._settings.document_limit
-            candidates = sources(local_files, limit, follow_links=follow_links, collection=collection)
+            candidates = list_source_files(local_files, limit, follow_links=follow_links, collection=collection)
             chosen = [*{item.key: item for item in candidates if item.source not in without}.values()]
             visit = self._visit([item for item in targets if isinstance(item, Page)], again=doc_type is not None)
             outcome = self._taken_in(chosen, visit, doc_type, progress, halt)
             keys = {source.key for source in chosen if not source.outside}
-            gone = [] if outcome.cancelled else [*self._gone(local_files, keys), *self._left(visit)]
+            gone = (
+                []
+                if outcome.cancelled
+                else [*self._find_gone_documents(local_files, keys), *self._find_left_documents(visit)]
+            )
             self.remove(*(document.id for document in gone))
             self._marks.sweep()
             failed = (*outcome.failed, *(visit.failed if visit else ()))
@@ -144,10 +148,12 @@ class Library:
         """Returns the visit that fetches the pages, or None. ``again``: also fetches pages that have not changed."""
         if not pages:
             return None
-        web = Web(self._settings.document_limit, Guard(near if self._settings.private_pages else public))
+        web = Web(
+            self._settings.document_limit, Guard(is_near_machine if self._settings.private_pages else is_public_machine)
+        )
         return Visit(web, self._marks, pages, [document.source for document in self.documents()], again=again)
 
-    def _left(self, visit: Visit | None) -> list[Document]:
+    def _find_left_documents(self, visit: Visit | None) -> list[Document]:
         """Returns the documents of pages that are no longer in their site."""
         gone = set(visit.gone) if visit else set[str]()
         return [document for document in (self.documents() if gone else ()) if document.source in gone]
@@ -182,7 +188,7 @@ class Library:
     def remove(self, *documents: int) -> None:
         """Removes documents with their passages. Raises ``DocumentUnknown`` without removing any."""
         if documents:
-            self._shelf.publish(removed=[document.id for document in self._chosen(documents)])
+            self._shelf.publish(removed=[document.id for document in self._find_documents(documents)])
 
     def reindex(
         self,
@@ -194,7 +200,7 @@ class Library:
 
         A document whose file or page is gone or broken stays unchanged too and is listed as failed.
         """
-        places = [item.source for item in self._chosen(documents) if not item.source.startswith(UPLOAD)]
+        places = [item.source for item in self._find_documents(documents) if not item.source.startswith(UPLOAD)]
         files = [Page(item) if is_web(item) else Path(item) for item in places]
         return self.add(files, progress=progress, stop=stop)
 
@@ -202,9 +208,9 @@ class Library:
         """Records that the files of these documents have moved to new paths. Everything else stays, also the type and
         collection that somebody chose. Skips a path that the library already has."""
         with self._shelf.changing():
-            known = self._rows.known([digest(path) for path in paths.values()])
+            known = self._rows.find_known_files([hash_text(path) for path in paths.values()])
             for document, path in paths.items():
-                if digest(path) not in known:
+                if hash_text(path) not in known:
                     self._rows.set_source(document, path)
 
     def set_type(self, document: int, doc_type: DocType) -> None:
@@ -214,18 +220,18 @@ class Library:
 
     def move(self, collection: Collection, *documents: int) -> None:
         """Moves documents into another collection; nothing is embedded again."""
-        self._chosen(documents)
+        self._find_documents(documents)
         if documents:
             self._shelf.publish(moved=dict.fromkeys(documents, collection))
 
     @property
-    def orphaned(self) -> bool:
+    def has_orphans(self) -> bool:
         """Returns whether the library has files that no conversation uses any more."""
         return bool(self._rows.orphans())
 
     def sweep(self) -> None:
         """Removes the files that no conversation uses any more, with their vectors."""
-        if self.orphaned:
+        if self.has_orphans:
             self._shelf.publish(orphans=True)
 
     def rebuild(
@@ -296,12 +302,13 @@ class Library:
     # --- reading --------------------------------------------------------------------------------
 
     def documents(self) -> list[Document]:
-        """Returns all documents by name, also failed ones, but not the files of conversations (see ``attached``)."""
+        """Returns all documents by name, also failed ones, but not the files of conversations (see
+        ``find_attached_documents``)."""
         return self._rows.documents()
 
-    def attached(self, session: str) -> dict[str, Document]:
+    def find_attached_documents(self, session: str) -> dict[str, Document]:
         """Returns the files of a conversation by key; a file that the library has not read yet is left out."""
-        ids = self._rows.attached(SearchScope(session=session))
+        ids = self._rows.list_attached_ids(SearchScope(session=session))
         return {document.key: document for document in self._rows.documents(ids)}
 
     def sections_of(self, document: int) -> dict[str, tuple[str, ...]]:
@@ -310,7 +317,7 @@ class Library:
 
     def document(self, id_: int) -> Document:
         """Returns one document. Raises ``DocumentUnknown``."""
-        return self._chosen([id_])[0]
+        return self._find_documents([id_])[0]
 
     def passage(self, id_: int) -> Passage:
         """Returns one passage. Raises ``PassageUnknown`` when its document has changed since."""
@@ -326,22 +333,22 @@ class Library:
     def search(self, query: str, filters: Filters | None = None, k: int = 10) -> list[Hit]:
         """Returns the ``k`` best passages for a query, best first, by dense and lexical search with fused scores."""
         conditions = filters or Filters()
-        return self._searched(
-            query, lambda view: searching.search(view, self._rows, self._embedder, query, conditions, k)
+        return self._search_revision(
+            query, lambda view: searching.search_passages(view, self._rows, self._embedder, query, conditions, k)
         )
 
     def search_all(self, query: str, filters: Filters | None = None) -> list[Hit]:
         """Returns three FAQ passages and seven guide passages in one order (specification 7.3)."""
-        return self._searched(
-            query, lambda view: searching.search_all(view, self._rows, self._embedder, query, filters)
+        return self._search_revision(
+            query, lambda view: searching.search_all_types(view, self._rows, self._embedder, query, filters)
         )
 
     def sections(self, query: str, filters: Filters | None = None, k: int = 10) -> list[Hit]:
         """Returns the ``k`` sections that answer a question best, best first, each as its best passage. Headings count
         as much as text."""
         conditions = filters or Filters()
-        return self._searched(
-            query, lambda view: searching.sections(view, self._rows, self._embedder, query, conditions, k)
+        return self._search_revision(
+            query, lambda view: searching.search_sections(view, self._rows, self._embedder, query, conditions, k)
         )
 
     def look_up(
@@ -364,26 +371,17 @@ class Library:
 
         Raises ``Stopped`` when ``stop`` was set, and the errors of the class; the trace records a judge that fails.
         """
-        answer_language, scoped = language or detect(question), _Within(self, scope)
+        answer_language, scoped = language or detect_language(question), _Within(self, scope)
         if models.profile.documents == "quoted":
             with stopped_by(stop):
                 sheets = self.sheets(scope)
                 calculated = answer_by_table(self, question, answer_language, sheets) if sheets else None
-                return calculated or quote(
+                return calculated or quote_section(
                     scoped, question, answer_language, filters=filters, kind=kind, menu=self._settings.menu
                 )
-        return look_up(
-            scoped,
-            question,
-            models,
-            answer_language,
-            filters=filters,
-            kind=kind,
-            stop=stop,
-            budget=self._settings.budget_retrieval if budget is None else budget,
-            menu=self._settings.menu,
-            calls=calls,
-        )
+        tokens = self._settings.budget_retrieval if budget is None else budget
+        options = LookUpOptions(filters, kind, tokens, self._settings.menu, calls)
+        return look_up(scoped, question, models, answer_language, options, stop=stop)
 
     def sheets(self, scope: SearchScope = EVERYBODYS, most: int = SHEETS) -> list[KnownSheet]:
         """Returns the tables of a scope's documents that can be calculated with, the newest first."""
@@ -415,16 +413,16 @@ class Library:
 
     def is_empty(self, scope: SearchScope = EVERYBODYS) -> bool:
         """Returns whether the scope has no passage; never raises for a damaged index or an index of another model."""
-        return not self._rows.any(scope)
+        return not self._rows.has_passages(scope)
 
     @property
-    def unrelated(self) -> float:
+    def unrelated_cosine(self) -> float:
         """Returns the cosine below which question and passage are unrelated; 0: not known."""
         return self._embedder.unrelated
 
     @property
     def near(self) -> float:
-        """Returns the ``heading.nearness`` from which documents concern a question; 0: not known."""
+        """Returns the ``heading.measure_nearness`` from which documents concern a question; 0: not known."""
         return self._embedder.near
 
     @property
@@ -441,10 +439,16 @@ class Library:
         except LibraryCorrupt:
             reason = "corrupt"
         return LibraryStatus(
-            len(documents), failed, count, state.model or self._embedder.name, installed(), state.revision, reason
+            len(documents),
+            failed,
+            count,
+            state.model or self._embedder.name,
+            find_installed_cut(),
+            state.revision,
+            reason,
         )
 
-    def _chosen(self, ids: Sequence[int]) -> list[Document]:
+    def _find_documents(self, ids: Sequence[int]) -> list[Document]:
         """Returns the documents of these ids. Raises ``DocumentUnknown``."""
         by_id = {document.id: document for document in self._rows.documents(ids)}
         for id_ in ids:
@@ -452,7 +456,7 @@ class Library:
                 raise DocumentUnknown(document=id_)
         return [by_id[id_] for id_ in dict.fromkeys(ids)]
 
-    def _searched(self, query: str, search: Callable[[RevisionView], list[Hit]]) -> list[Hit]:
+    def _search_revision(self, query: str, search: Callable[[RevisionView], list[Hit]]) -> list[Hit]:
         """Searches the current revision, and the next one when a writer changed the rows before the search read them.
         Raises ``LibraryBusy`` after ``TRIES`` searches."""
         for _ in range(TRIES):
@@ -481,13 +485,13 @@ class Library:
         while not self._quiet.wait(WAIT_SECONDS) and not halt.is_set():
             pass
 
-    def _gone(self, given: Sequence[Path | Upload], seen: set[str]) -> list[Document]:
+    def _find_gone_documents(self, given: Sequence[Path | Upload], seen: set[str]) -> list[Document]:
         """Returns the documents of the given folders whose file is no longer there."""
         folders = [item.expanduser().absolute() for item in given if isinstance(item, Path) and item.is_dir()]
         return [
             document
             for document in (self.documents() if folders else ())
-            if digest(document.source) not in seen
+            if hash_text(document.source) not in seen
             and any(Path(document.source).is_relative_to(folder) for folder in folders)
         ]
 
@@ -500,26 +504,26 @@ class _Within:
     scope: SearchScope
 
     def search_all(self, query: str, filters: Filters | None = None) -> list[Hit]:
-        return self.library.search_all(query, self._scoped(filters))
+        return self.library.search_all(query, self._scope_filters(filters))
 
     def search(self, query: str, filters: Filters | None = None, k: int = 10) -> list[Hit]:
-        return self.library.search(query, self._scoped(filters), k)
+        return self.library.search(query, self._scope_filters(filters), k)
 
     def sections(self, query: str, filters: Filters | None = None) -> list[Hit]:
-        return self.library.sections(query, self._scoped(filters))
+        return self.library.sections(query, self._scope_filters(filters))
 
     def section(self, id_: str) -> Section:
         return self.library.section(id_)
 
     @property
-    def unrelated(self) -> float:
-        return self.library.unrelated
+    def unrelated_cosine(self) -> float:
+        return self.library.unrelated_cosine
 
     @property
     def near(self) -> float:
         return self.library.near
 
-    def _scoped(self, filters: Filters | None) -> Filters:
+    def _scope_filters(self, filters: Filters | None) -> Filters:
         return replace(filters or Filters(), scope=self.scope)
 
 

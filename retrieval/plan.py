@@ -11,17 +11,17 @@ from sqlalchemy import Connection
 
 from retrieval.change import Staged
 from retrieval.document import Collection, DocType
-from retrieval.index.row import Rows, Slot, embedded_text, passage_row
+from retrieval.index.row import LibraryRows, Slot, embedded_text, passage_row
 from retrieval.index.sheet import build_sheet_rows, drop_sheets, put_sheets
 from store import Store
 
 
-class Plan:
+class LibraryPlan:
     """The row changes of one publication, worked out before they are written. An unchanged passage keeps its id."""
 
     def __init__(
         self,
-        rows: Rows,
+        rows: LibraryRows,
         store: Store,
         slots: Sequence[Slot],
         next_id: int,
@@ -41,7 +41,7 @@ class Plan:
         self._sheets: list[dict[str, Any]] = []
         self._retyped, self._moved = dict(retyped or {}), dict(moved or {})
         newest = {file.source.key: file for file in staged}  # a file given twice counts once: the later one
-        known = rows.known(list(newest))
+        known = rows.find_known_files(list(newest))
         old_ids = [known[key].id for key in newest if key in known]
         self._replaced = [*old_ids, *removed]
         with store.transaction() as connection:
@@ -57,7 +57,7 @@ class Plan:
         new_slots = [self._slot(row) for row in self._rows]
         self.new = sorted((slot for slot in new_slots if slot.id in new_ids), key=lambda slot: slot.id)
         replaced = frozenset(self._replaced)
-        other_slots = [self._changed(slot) for slot in slots if slot.document_id not in replaced]
+        other_slots = [self._change_slot(slot) for slot in slots if slot.document_id not in replaced]
         self.slots = sorted([*other_slots, *new_slots], key=lambda slot: slot.id)
 
     def _add(self, staged: Staged, document: int | None, before: list[tuple[int, str]]) -> None:
@@ -75,7 +75,7 @@ class Plan:
             self._rows.append(row)
         self._documents.append(_document_row(document, staged))
 
-    def _changed(self, slot: Slot) -> Slot:
+    def _change_slot(self, slot: Slot) -> Slot:
         document = slot.document_id
         if document not in self._retyped and document not in self._moved:
             return slot
@@ -91,16 +91,16 @@ class Plan:
         return self.next_id - 1
 
     def commit(self, connection: Connection) -> None:
-        Rows.drop_passages(connection, self._replaced)
-        Rows.drop_documents(connection, self._replaced)
+        LibraryRows.drop_passages(connection, self._replaced)
+        LibraryRows.drop_documents(connection, self._replaced)
         drop_sheets(connection, self._replaced)
         for document in self._documents:
-            Rows.put_document(connection, document)
+            LibraryRows.put_document(connection, document)
         for id_, doc_type in self._retyped.items():
-            Rows.set_type(connection, id_, doc_type)
+            LibraryRows.set_type(connection, id_, doc_type)
         for id_, collection in self._moved.items():
-            Rows.set_collection(connection, id_, collection)
-        Rows.put_passages(connection, self._rows)
+            LibraryRows.set_collection(connection, id_, collection)
+        LibraryRows.put_passages(connection, self._rows)
         put_sheets(connection, self._sheets)
 
 

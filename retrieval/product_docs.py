@@ -16,10 +16,10 @@ import numpy as np
 
 import private
 from model.embedding import BuiltIn, Vectors
-from retrieval.change import Added, AddingProgress, sources, stage
+from retrieval.change import Added, AddingProgress, list_source_files, stage_file
 from retrieval.document import Document
-from retrieval.index.row import digest
 from retrieval.library import Library
+from text.digest import hash_text
 
 DOCS = Path(__file__).parent.parent / "docs"
 OWN = tuple(DOCS / kind for kind in ("faq", "guide"))
@@ -45,10 +45,12 @@ def first_run(
         return _own_again(library, progress, stop)
     private.make_folder(mark.parent)
     private.make_file(mark)
-    _seed(library)
-    outcome = _sum([library.add([folder], collection="product", progress=progress, stop=stop) for folder in _folders()])
+    _seed_docs_vectors(library)
+    outcome = _sum_additions(
+        [library.add([folder], collection="product", progress=progress, stop=stop) for folder in _list_docs_folders()]
+    )
     if not outcome.cancelled:
-        _offer(library)
+        _record_offered_docs(library)
         mark.unlink(missing_ok=True)
     return outcome
 
@@ -56,38 +58,45 @@ def first_run(
 def _own_again(
     library: Library, progress: Callable[[AddingProgress], None], stop: threading.Event | None
 ) -> Added | None:
-    root, offered = _offered(library)
-    if root != _root():
-        moved = {document.id: str(_root() / path) for path, document in _own(library, root).items() if path in offered}
+    root, offered = _load_offered_docs(library)
+    if root != _find_docs_root():
+        moved = {
+            document.id: str(_find_docs_root() / path)
+            for path, document in _find_product_documents(library, root).items()
+            if path in offered
+        }
         library.relocate(moved)
-    present = _own(library, _root())
+    present = _find_product_documents(library, _find_docs_root())
     if not present:
         return None
-    _seed(library)
-    removed = {str(_root() / path) for path in offered - set(present)}
+    _seed_docs_vectors(library)
+    removed = {str(_find_docs_root() / path) for path in offered - set(present)}
     library.move("product", *(document.id for document in present.values() if document.collection != "product"))
-    outcome = library.add(_folders(), collection="product", without=removed, progress=progress, stop=stop)
+    outcome = library.add(_list_docs_folders(), collection="product", without=removed, progress=progress, stop=stop)
     if not outcome.cancelled:
-        _offer(library)
+        _record_offered_docs(library)
     return (
         outcome if outcome.added or outcome.changed or outcome.removed or outcome.failed or outcome.cancelled else None
     )
 
 
-def _root() -> Path:
+def _find_docs_root() -> Path:
     return OWN[0].parent
 
 
-def _folders() -> list[Path]:
+def _list_docs_folders() -> list[Path]:
     return [folder for folder in OWN if folder.is_dir()]
 
 
-def _files() -> set[str]:
-    """Returns the paths of the product's own documents, relative to ``_root``."""
-    return {Path(source.source).relative_to(_root()).as_posix() for source in sources(_folders(), LIMIT)}
+def _list_docs_files() -> set[str]:
+    """Returns the paths of the product's own documents, relative to ``_find_docs_root``."""
+    return {
+        Path(source.source).relative_to(_find_docs_root()).as_posix()
+        for source in list_source_files(_list_docs_folders(), LIMIT)
+    }
 
 
-def _own(library: Library, root: Path) -> dict[str, Document]:
+def _find_product_documents(library: Library, root: Path) -> dict[str, Document]:
     """Returns the library's documents whose files are the product's below ``root``, by their path relative to it."""
     folders = [root / folder.name for folder in OWN]
     return {
@@ -97,25 +106,25 @@ def _own(library: Library, root: Path) -> dict[str, Document]:
     }
 
 
-def _offer(library: Library) -> None:
+def _record_offered_docs(library: Library) -> None:
     """Records where the product's documents are and which ones the library was given: one that is missing later was
     removed by somebody."""
     private.make_folder(library.folder)
     private.make_file(library.folder / OFFERED)
-    record = {"root": str(_root()), "files": sorted(_files())}
+    record = {"root": str(_find_docs_root()), "files": sorted(_list_docs_files())}
     (library.folder / OFFERED).write_text(json.dumps(record, ensure_ascii=False), "utf-8")
 
 
-def _offered(library: Library) -> tuple[Path, set[str]]:
-    """Returns the folder and the files that ``_offer`` recorded; without a record, the current ones."""
+def _load_offered_docs(library: Library) -> tuple[Path, set[str]]:
+    """Returns the folder and the files that ``_record_offered_docs`` recorded; without a record, the current ones."""
     try:
         record = json.loads((library.folder / OFFERED).read_text("utf-8"))
         return Path(record["root"]), set(record["files"])
     except (OSError, ValueError, KeyError, TypeError):
-        return _root(), _files()
+        return _find_docs_root(), _list_docs_files()
 
 
-def _sum(done: Sequence[Added]) -> Added:
+def _sum_additions(done: Sequence[Added]) -> Added:
     """Returns several additions as one."""
     return Added(
         added=tuple(name for addition in done for name in addition.added),
@@ -130,13 +139,13 @@ def _sum(done: Sequence[Added]) -> Added:
     )
 
 
-def texts() -> dict[str, str]:
+def read_docs_texts() -> dict[str, str]:
     """Returns the embedded texts of the product's documents by hash: every passage, and the headings above it."""
-    staged = [stage(source, source.read(), None, LIMIT) for source in sources(OWN, LIMIT)]
-    return {digest(text): text for document in staged for text in (*document.texts(), *document.headings())}
+    staged = [stage_file(source, source.read(), None, LIMIT) for source in list_source_files(OWN, LIMIT)]
+    return {hash_text(text): text for document in staged for text in (*document.texts(), *document.headings())}
 
 
-def vectors() -> dict[str, Vectors]:
+def load_docs_vectors() -> dict[str, Vectors]:
     """Returns the vectors that come with the documents, by hash; none when the file is missing or damaged."""
     try:
         with VECTORS.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
@@ -145,20 +154,20 @@ def vectors() -> dict[str, Vectors]:
         return {}
 
 
-def write() -> int:
+def write_docs_vectors() -> int:
     """Writes the file of vectors again, embeds only texts that have no vector yet, and returns their number."""
-    known, needed = vectors(), texts()
+    known, needed = load_docs_vectors(), read_docs_texts()
     fresh = {hash_: BuiltIn().passages([needed[hash_]])[0] for hash_ in sorted(set(needed) - set(known))}
     rows = {hash_: vector for hash_, vector in sorted({**known, **fresh}.items()) if hash_ in needed}
     np.savez(VECTORS, hash=np.array(list(rows)), value=np.array(list(rows.values()), np.float16))
     return len(fresh)
 
 
-def _seed(library: Library) -> None:
-    shipped = vectors()
+def _seed_docs_vectors(library: Library) -> None:
+    shipped = load_docs_vectors()
     if shipped:
         library.seed(BuiltIn.name, shipped)
 
 
 if __name__ == "__main__":
-    write()
+    write_docs_vectors()

@@ -21,7 +21,7 @@ from sqlalchemy.pool import NullPool
 
 import private
 from errors import SessionBusy
-from store.database.engine import translated
+from store.database.engine import translate_database_errors
 
 
 class SessionLock(Protocol):
@@ -59,8 +59,8 @@ class FileLock:
 
     @contextmanager
     def hold(self, session_id: str) -> Iterator[None]:
-        path = self._folder / f"{_digest(session_id).hex()[:32]}.lock"
-        with translated(str(path)):
+        path = self._folder / f"{_hash_session_id(session_id).hex()[:32]}.lock"
+        with translate_database_errors(str(path)):
             private.make_folder(self._folder)
             handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
@@ -88,11 +88,11 @@ class AdvisoryLock:
 
     @contextmanager
     def hold(self, session_id: str) -> Iterator[None]:
-        key = int.from_bytes(_digest(session_id)[:8], "big", signed=True)
-        with translated("DATABASE_URL"):
+        key = int.from_bytes(_hash_session_id(session_id)[:8], "big", signed=True)
+        with translate_database_errors("DATABASE_URL"):
             connection = self._engine.connect()
         with connection:
-            with translated("DATABASE_URL"):
+            with translate_database_errors("DATABASE_URL"):
                 free = connection.execute(text("SELECT pg_try_advisory_lock(:key)"), {"key": key}).scalar()
             if not free:
                 raise SessionBusy(session=session_id)
@@ -103,7 +103,7 @@ class AdvisoryLock:
                     connection.execute(text("SELECT pg_advisory_unlock(:key)"), {"key": key})
 
 
-def _digest(session_id: str) -> bytes:
+def _hash_session_id(session_id: str) -> bytes:
     return hashlib.sha256(session_id.encode("utf-8", "surrogatepass")).digest()
 
 
@@ -111,5 +111,5 @@ def session_lock(engine: Any, data_dir: Path) -> SessionLock:
     """Returns the lock that fits the store: advisory on PostgreSQL, files otherwise."""
     if engine.dialect.name == "postgresql":
         return AdvisoryLock(engine.url)
-    private.shut_all(data_dir / "lock")
+    private.restrict_folder_to_owner(data_dir / "lock")
     return FileLock(data_dir / "lock")

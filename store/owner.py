@@ -3,7 +3,7 @@
 A ``Store`` is bound to a user (``Store.of``) or to everyone (``Store.everyone``, for maintenance). Its connections say
 which, so that every function with a connection can ask here. Another user's session is an unknown session: nobody
 learns that its id exists. A store may be narrower still (``Store.narrow``): then it knows those sessions, tasks and
-worlds of the user alone that were made with one key (decision 62).
+worlds of the user alone that were made with one key (decision 17).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MADE_WITH = select(schema.session.c.api_key).where(schema.session.c.id == bindp
 _OWNER = select(schema.session.c.owner).where(schema.session.c.id == bindparam("session"))
 
 
-def bound(engine: Engine, user: str | None, key: str = ANY_KEY) -> Engine:
+def bind_engine(engine: Engine, user: str | None, key: str = ANY_KEY) -> Engine:
     """Returns an engine with the same pool whose connections are the user's; ``EVERYONE`` for maintenance. ``key``: the
     id of the key to whose sessions they are narrowed."""
     return engine.execution_options(**{_USER: user, _KEY: key})
@@ -52,12 +52,12 @@ def owner_of_new(connection: Connection) -> str:
     return user
 
 
-def may(connection: Connection, row: Any) -> bool:
+def can_access_row(connection: Connection, row: Any) -> bool:
     """Returns whether the connection's user may touch what a row with ``owner`` and ``api_key`` belongs to."""
     return user_of(connection) in (EVERYONE, row.owner) and key_of(connection) in (ANY_KEY, row.api_key)
 
 
-def check(connection: Connection, session_id: str, owner: str | None) -> None:
+def check_session_owner(connection: Connection, session_id: str, owner: str | None) -> None:
     """Raises ``SessionUnknown`` unless the connection's user may touch the session of ``owner``."""
     if owner is None or user_of(connection) not in (EVERYONE, owner):
         raise SessionUnknown(session=session_id)
@@ -68,10 +68,12 @@ def check(connection: Connection, session_id: str, owner: str | None) -> None:
 
 def check_session(connection: Connection, session_id: str) -> None:
     """Raises ``SessionUnknown`` for a session that is not there or not the user's."""
-    check(connection, session_id, connection.execute(_OWNER, {"session": session_id}).scalar_one_or_none())
+    check_session_owner(
+        connection, session_id, connection.execute(_OWNER, {"session": session_id}).scalar_one_or_none()
+    )
 
 
-def mine(connection: Connection, owner: Any) -> ColumnElement[bool]:
+def build_owner_condition(connection: Connection, owner: Any) -> ColumnElement[bool]:
     """Returns the condition that a column with an owner names the connection's user, and that its row was made with the
     connection's key where the table says so; no condition for everyone."""
     user, key = user_of(connection), key_of(connection)
@@ -86,7 +88,7 @@ def in_mine(connection: Connection, session_id: Any) -> ColumnElement[bool]:
     if user_of(connection) is EVERYONE:
         return true()
     condition: ColumnElement[bool] = session_id.in_(
-        select(schema.session.c.id).where(mine(connection, schema.session.c.owner))
+        select(schema.session.c.id).where(build_owner_condition(connection, schema.session.c.owner))
     )
     return condition
 
@@ -97,5 +99,7 @@ def in_worlds(connection: Connection, world_id: Any) -> ColumnElement[bool]:
 
     if user_of(connection) is EVERYONE:
         return true()
-    condition: ColumnElement[bool] = world_id.in_(select(world.c.id).where(mine(connection, world.c.owner)))
+    condition: ColumnElement[bool] = world_id.in_(
+        select(world.c.id).where(build_owner_condition(connection, world.c.owner))
+    )
     return condition

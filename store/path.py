@@ -7,15 +7,17 @@ and branch 2 from turn 5 on.
 
 from __future__ import annotations
 
-from typing import Any
-
-from sqlalchemy import ColumnElement, and_, false, or_
+from sqlalchemy import ColumnElement, Integer, and_, false, literal_column, or_
 
 Path = list[tuple[int, int]]
 TRUNK: Path = [(0, 1)]
+MOST_RANGES = 100
+"""The most branches that a statement names with the range of each; SQLite refuses a thousand."""
+_NO_LAST = 2**31 - 1
+"""Stands for the end of a path that goes on: the largest number that a column of the database holds."""
 
 
-def plain(stored: list[list[int]]) -> Path:
+def parse_path(stored: list[list[int]]) -> Path:
     """Returns a path that was read from the database as a list of tuples."""
     return [(int(branch), int(first)) for branch, first in stored]
 
@@ -25,21 +27,32 @@ def branch_at(path: Path, number: int) -> int:
     return next(branch for branch, first in reversed(path) if first <= number)
 
 
-def fork(path: Path, number: int, branch: int) -> Path:
+def fork_path(path: Path, number: int, branch: int) -> Path:
     """Returns the path that leaves ``path`` before turn ``number`` and goes on along ``branch``."""
-    return [*before(path, number), (branch, number)]
+    return [*cut_path_before(path, number), (branch, number)]
 
 
-def before(path: Path, number: int) -> Path:
+def cut_path_before(path: Path, number: int) -> Path:
     """Returns the part of the path that holds the turns before ``number``."""
     return [(branch, first) for branch, first in path if first < number]
 
 
 def on_path(branch: ColumnElement[int], number: ColumnElement[int], path: Path) -> ColumnElement[bool]:
     """Returns the condition that a row with these columns lies on the path."""
-    lasts: list[int | None] = [first - 1 for _, first in path[1:]] + [None]
-    pieces: list[Any] = [
-        and_(branch == owner, number >= first, *([] if last is None else [number <= last]))
-        for (owner, first), last in zip(path, lasts, strict=True)
-    ]
-    return or_(false(), *pieces)
+    lasts = [first - 1 for _, first in path[1:]] + [_NO_LAST]
+    ranges = [(owner, first, last) for (owner, first), last in zip(path, lasts, strict=True)]
+    if len(path) <= MOST_RANGES:  # each range is looked up in the key of the turns
+        return or_(false(), *(_choose_range(branch == owner, number, first, last) for owner, first, last in ranges))
+    firsts = _choose_by_branch(branch, [(owner, first) for owner, first, _ in ranges])
+    ends = _choose_by_branch(branch, [(owner, last) for owner, _, last in ranges])
+    return and_(branch.in_([owner for owner, _, _ in ranges]), number.between(firsts, ends))
+
+
+def _choose_range(here: ColumnElement[bool], number: ColumnElement[int], first: int, last: int) -> ColumnElement[bool]:
+    return and_(here, number >= first, *([] if last == _NO_LAST else [number <= last]))
+
+
+def _choose_by_branch(branch: ColumnElement[int], numbers: list[tuple[int, int]]) -> ColumnElement[int]:
+    """Returns the expression for the number that belongs to a branch, as text: thousands of parameters are slow."""
+    choices = " ".join(f"WHEN {int(owner)} THEN {int(number)}" for owner, number in numbers)
+    return literal_column(f"CASE {branch} {choices} END", Integer)

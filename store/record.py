@@ -28,7 +28,8 @@ class Session:
     of the folder that the session lies in, empty for none. ``owner``: the user whose session it is. ``alias``: the name
     that a client gave it, empty for none. ``client_system``: the client's own system text, empty for none.
     ``rewriting``: whether the model is to write extracted summaries (``Rewriting``). ``model``: the model that answers
-    in it, by ``kind``, ``url`` and ``name`` (``model.choice.offer``); None: the one that the installation uses.
+    in it, by ``kind``, ``url`` and ``name`` (``model.choice.model_offer``); None: the one that the installation uses.
+    ``world``: the id of the world whose story it is (``store.world``), empty for a conversation without one.
     """
 
     id: str
@@ -51,6 +52,7 @@ class Session:
     client_system: str = ""
     rewriting: Rewriting = ""
     model: dict[str, str] | None = None
+    world: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +64,15 @@ class Folder:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class TurnRow:
     """One turn of the transcript: the question as it was typed, the answer, and everything between.
 
     ``messages``: the turn's messages as plain data (LangChain's ``messages_to_dict``); ``steps``: tool calls for
     display; ``report``: the last ``ContextReport`` as plain data; ``error``: code, message, values, retryable;
     ``feedback``: the user's opinion of the answer (``thumb``: up or down, ``note``); ``tokens``: the tokens of its raw
     messages; ``files``: the files that came with the question, by ``name`` and, unless the turn was imported, ``key``
-    (``store.attachment``). ``given``: a client told this turn; no model of ours answered it.
-    ``questions``: what the user must answer before a waiting turn goes on (``store.question``).
+    (``store.turn.attachment``). ``given``: a client told this turn; no model of ours answered it.
+    ``questions``: what the user must answer before a waiting turn goes on (``store.turn.question``).
     ``has_foreign``: the prompt held text of others; ``is_imported``: the turn comes out of a file. ``reasoning``: what
     the model thought before its answer (``text``, ``seconds``); no prompt, summary or search ever holds it.
     ``pinned``: every prompt of the conversation holds the turn word for word.
@@ -112,7 +114,7 @@ class GivenTurn:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class SummaryRow:
     """One row of the summary ledger.
 
     ``status``: ready (made ahead, not yet in the context), active, retired (left the context over budget),
@@ -145,7 +147,7 @@ class Summary:
 @dataclass(frozen=True, slots=True)
 class Finished:
     """The end of a turn, written to the database in one statement. ``has_foreign``: its prompt held text of others;
-    False leaves what is known of that."""
+    False leaves what is known of that. ``given``: no model of ours answered it."""
 
     status: TurnStatus
     answer: str | None = None
@@ -160,3 +162,4 @@ class Finished:
     questions: list[dict[str, Any]] | None = None
     reasoning: dict[str, Any] | None = None
     has_foreign: bool = False
+    given: bool = False

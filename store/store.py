@@ -1,7 +1,8 @@
 """The record of all conversations: sessions and the full transcript. Rows are mostly appended.
 
 The question's row is written before the graph runs, the answer's row before the state is trimmed. A crash may repeat a
-write (rows are keyed by session and turn) but never loses one (design 3.3). The summary ledger is ``store.ledger``.
+write (rows are keyed by session and turn) but never loses one (design 3.3). The summary ledger is
+``store.turn.ledger``.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ from sqlalchemy import (
     TextClause,
     and_,
     bindparam,
-    delete,
     func,
     insert,
     literal,
@@ -31,39 +31,59 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import IntegrityError
 
-from errors import OutOfRange, SessionUnknown, StoreUnavailable, TooLong, TurnUnknown, bare
-from store.api_key import ApiKeys
-from store.approval import Approvals
-from store.attachment import Attachments, taken
-from store.begun_call import BegunCalls
+from errors import OutOfRange, SessionUnknown, StoreUnavailable, TooLong, TurnUnknown, redact_json_data
 from store.database import schema
-from store.database.engine import connect, translated, where_is
-from store.folder import Folders
-from store.foreign import HAS_FOREIGN, insert_turn
-from store.history import ENDED, Histories, drop_marks, put_marks
-from store.ledger import Ledger, path_of
-from store.opening import ON_ITS_BRANCHES, Opening, TurnPlace, as_session, read_opening, read_place
-from store.options import DEFAULT, Options, Presets, SessionOptions, keep, put
-from store.outbox import Outbox, sent
-from store.owner import ANY_KEY, EVERYONE, ME, bound, check, check_session, key_of, mine, owner_of_new
-from store.partial import Partials, dropped
-from store.path import TRUNK, branch_at, on_path, plain
-from store.push import Pushes
-from store.record import Finished, Rewriting, Session, Turn, TurnStatus
-from store.search import TextHit, search
-from store.secret import Secrets
-from store.stop import Stops
-from store.task import Tasks, removed_of_session
-from store.title import TITLE_CHARS, first_line
+from store.database.engine import connect_database, translate_database_errors, where_is
+from store.owner import (
+    ANY_KEY,
+    EVERYONE,
+    ME,
+    bind_engine,
+    build_owner_condition,
+    check_session,
+    check_session_owner,
+    key_of,
+    owner_of_new,
+)
+from store.path import TRUNK, branch_at, on_path, parse_path
+from store.record import Finished, Rewriting, Session, TurnRow, TurnStatus
+from store.search.text_search import TextHit, search_texts
+from store.search.turn_index import TurnIndex, delete_outdated_row
+from store.search.turn_index_change import record_change
+from store.session.folder import Folders
+from store.session.history import ENDED, Histories, drop_marks, put_marks
+from store.session.opening import (
+    ON_ITS_BRANCHES,
+    Opening,
+    TurnPlace,
+    as_session,
+    find_file_kinds,
+    read_opening,
+    read_place,
+)
+from store.session.options import DEFAULT, AnswerOptions, Presets, SessionOptions, keep_prompts, write_options
+from store.session.removal import remove_session, remove_turn_node
+from store.session.title import TITLE_CHARS, first_line
+from store.session.undelivered import UndeliveredSessions
+from store.task.push import Pushes
+from store.task.task import TaskTable
 from store.tree import Tree
-from store.turn_index import TurnIndex, outdated
-from store.turn_index_change import record_change, record_changes, record_removal
-from store.undelivered import Undelivered
-from store.usage import Usages
-from store.user_setting import UserSettings
-from store.wording import Wordings
+from store.turn.attachment import Attachments, assign_message_files
+from store.turn.begun_call import BegunCalls
+from store.turn.foreign import HAS_FOREIGN, insert_turn
+from store.turn.image import Images
+from store.turn.ledger import Ledger, path_of
+from store.turn.outbox import Outbox, delete_sent_message
+from store.turn.partial import Partials, delete_partial_text
+from store.turn.stop import Stops
+from store.turn.wording import Wordings
+from store.user.api_key import ApiKeys
+from store.user.approval import Approvals
+from store.user.secret import Secrets
+from store.user.usage import Usages
+from store.user.user_setting import UserSettings
 from store.world.worlds import Worlds
-from text.clean import clean
+from text.clean import clean_text
 from text.cut import cut_graphemes
 from text.language import Language
 
@@ -143,7 +163,7 @@ class Store:
     """
 
     def __init__(self, url: str, user: str = ME) -> None:
-        self._whole, self._indexed = connect(url)
+        self._whole, self._indexed = connect_database(url)
         self._bind(user)
 
     def of(self, user: str) -> Store:
@@ -178,7 +198,7 @@ class Store:
         return other
 
     def _bind(self, user: str | None, key: str = ANY_KEY) -> None:
-        self._user, self._key, self._engine = user, key, bound(self._whole, user, key)
+        self._user, self._key, self._engine = user, key, bind_engine(self._whole, user, key)
         self._where = where_is(self._whole.url)
         self.ledger = Ledger(self.transaction)
         self.tree = Tree(self.transaction)
@@ -189,6 +209,7 @@ class Store:
         self.stops = Stops(self.transaction)
         self.begun_calls = BegunCalls(self.transaction)
         self.attachments = Attachments(self.transaction)
+        self.images = Images(self.transaction)
         self.options = SessionOptions(self.transaction)
         self.presets = Presets(self.transaction)
         self.approvals = Approvals(self.transaction)
@@ -199,8 +220,8 @@ class Store:
         self.api_keys = ApiKeys(self.transaction)
         self.secrets = Secrets(self.transaction)
         self.worlds = Worlds(self.transaction)
-        self.undelivered = Undelivered(self.transaction)
-        self.tasks = Tasks(self.transaction)
+        self.undelivered = UndeliveredSessions(self.transaction)
+        self.tasks = TaskTable(self.transaction)
         self.pushes = Pushes(self.transaction)
 
     @property
@@ -211,7 +232,7 @@ class Store:
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
         """Opens a transaction; turns database failures into Gieok's own errors."""
-        with translated(self._where), self._engine.begin() as connection:
+        with translate_database_errors(self._where), self._engine.begin() as connection:
             yield connection
 
     def close(self) -> None:
@@ -224,18 +245,18 @@ class Store:
         language: Language,
         compression_rate: float,
         session_id: str | None = None,
-        options: Options = DEFAULT,
+        options: AnswerOptions = DEFAULT,
         alias: str = "",
     ) -> Session:
         """Creates an empty session of the store's user.
 
         ``alias``: the name that a client gives it. When the user has a session of that name already, because another
         process was first, this one is returned. Raises ``OutOfRange`` for a rate outside 0.1 to 0.5, ``TooLong``, and
-        the errors of ``Options.checked``.
+        the errors of ``Options.validate_options``.
         """
         if len(alias) > schema.ALIAS_CHARS:
             raise TooLong(what="session's name", size=len(alias), limit=schema.ALIAS_CHARS)
-        now, options = time.time(), options.checked()
+        now, options = time.time(), options.validate_options()
         row = {
             "id": session_id or uuid.uuid4().hex[:16],
             "title": "",
@@ -263,9 +284,9 @@ class Store:
                 branch = {"session_id": row["id"], "id": 0, "path": TRUNK, "used": now}
                 connection.execute(insert(schema.branch), branch)
                 if options != DEFAULT:
-                    put(connection, str(row["id"]), options)
+                    write_options(connection, str(row["id"]), options)
         except StoreUnavailable as error:
-            known = self.named(alias) if isinstance(error.__cause__, IntegrityError) else None
+            known = self.find_session(alias) if isinstance(error.__cause__, IntegrityError) else None
             if known is None:
                 raise
             return known
@@ -275,15 +296,15 @@ class Store:
         """Returns the session. Raises ``SessionUnknown``."""
         with self.transaction() as connection:
             row = connection.execute(_SESSION, {"session": session_id}).one_or_none()
-            check(connection, session_id, row.owner if row else None)
+            check_session_owner(connection, session_id, row.owner if row else None)
         return as_session(row)
 
-    def named(self, name: str) -> Session | None:
+    def find_session(self, name: str) -> Session | None:
         """Returns the user's session with this id or, if there is none, with this alias; None without either. The
         aliases that a narrowed key gave are known to that key alone."""
         table = schema.session
         with self.transaction() as connection:
-            owner = mine(connection, table.c.owner)
+            owner = build_owner_condition(connection, table.c.owner)
             alias = and_(schema.NAMED, table.c.alias == name, table.c.api_key == key_of(connection))
             for named in (table.c.id == name, alias):
                 row = connection.execute(select(table).where(named, owner)).first() if name else None
@@ -299,8 +320,8 @@ class Store:
         with self.transaction() as connection:
             waiting = [session for session in _not_begun(connection) if folder in (None, session.folder)]
             if not waiting:
-                return _listed(connection, limit, offset, folder)
-            listed = _listed(connection, limit + offset, 0, folder)
+                return _list_sessions(connection, limit, offset, folder)
+            listed = _list_sessions(connection, limit + offset, 0, folder)
         # a session may be in both, because its first turn may begin between the two queries
         both = {session.id: session for session in (*waiting, *listed)}
         return sorted(both.values(), key=lambda session: (not session.pinned, -session.updated, session.id))[
@@ -324,8 +345,8 @@ class Store:
         kept, so that an earlier answer can show its prompt.
         """
         with self.transaction() as connection:
-            _changed(connection, session_id, client_system=text)
-            keep(connection, session_id, [text])
+            _update_session(connection, session_id, client_system=text)
+            keep_prompts(connection, session_id, [text])
 
     def set_collections(self, session_id: str, collections: Sequence[str] | None) -> None:
         """Sets the collections of documents that the session's questions are looked up in; None for all."""
@@ -338,18 +359,18 @@ class Store:
     def search(self, query: str, limit: int = 50, within: str | None = None) -> list[TextHit]:
         """Returns the places where titles and turns hold all words of the query, newest first (``store.search``)."""
         with self.transaction() as connection:
-            return search(connection, query, limit, within, self._indexed)
+            return search_texts(connection, query, limit, within, self._indexed)
 
     def rename_session(self, session_id: str, title: str) -> None:
         """Sets the user's own title, which nothing else replaces. An empty title restores the automatic title: the
         first question, until the model makes another title.
         """
-        user_title = cut_graphemes(clean(title).strip(), TITLE_CHARS)
+        user_title = cut_graphemes(clean_text(title).strip(), TITLE_CHARS)
         first = None if user_title else self.turn(session_id, 1)
         automatic = first_line(first.question) if first else ""
         self._change(session_id, title=user_title or automatic, titled="user" if user_title else "auto")
 
-    def entitle(self, session_id: str, title: str) -> bool:
+    def set_model_title(self, session_id: str, title: str) -> bool:
         """Sets a title that a model made. Returns False when the user has set a title, which then stays."""
         table = schema.session
         untitled = (table.c.id == session_id, table.c.titled != "user")
@@ -369,27 +390,15 @@ class Store:
         in the same transaction.
         """
         with self.transaction() as connection:
-            _changed(connection, session_id, deleted=time.time() if away else None)
+            _update_session(connection, session_id, deleted=time.time() if away else None)
             beside(connection)
             record_change(connection, session_id, rebuilt=False)
-
-    def put_away_all(self, session_ids: Iterable[str], away: bool = True) -> None:
-        """Puts several sessions away, or brings them back, in one transaction; skips sessions that are not there or
-        not the user's.
-        """
-        table, moment = schema.session, time.time() if away else None
-        rows = [{"own": session_id} for session_id in session_ids]
-        with self.transaction() as connection:
-            own = (table.c.id == bindparam("own"), mine(connection, table.c.owner))
-            if rows:
-                connection.execute(update(table).where(*own).values(deleted=moment), rows)
-                record_changes(connection, [row["own"] for row in rows], rebuilt=False)
 
     def put_away_sessions(self, limit: int = 100) -> list[Session]:
         """Returns sessions that were put away and can be brought back, the last one first."""
         table = schema.session
         with self.transaction() as connection:
-            query = select(table).where(schema.PUT_AWAY, mine(connection, table.c.owner))
+            query = select(table).where(schema.PUT_AWAY, build_owner_condition(connection, table.c.owner))
             query = query.order_by(table.c.deleted.desc()).limit(limit)
             return [as_session(row) for row in connection.execute(query)]
 
@@ -399,40 +408,30 @@ class Store:
         """
         table = schema.session
         with self.transaction() as connection:
-            query = select(table.c.id).where(schema.PUT_AWAY, table.c.deleted < moment, mine(connection, table.c.owner))
+            query = select(table.c.id).where(
+                schema.PUT_AWAY, table.c.deleted < moment, build_owner_condition(connection, table.c.owner)
+            )
             return list(connection.execute(query).scalars())
 
     def last_used(self) -> float:
         """Returns when any session was used last (Unix seconds; 0 without sessions)."""
         with self.transaction() as connection:
-            query = select(func.max(schema.session.c.updated)).where(mine(connection, schema.session.c.owner))
+            query = select(func.max(schema.session.c.updated)).where(
+                build_owner_condition(connection, schema.session.c.owner)
+            )
             return float(connection.execute(query).scalar() or 0.0)
 
     def delete_session(self, session_id: str) -> None:
         """Removes the session for good, with its turns, branches and summaries. Raises ``SessionUnknown``."""
         table = schema.session
         with self.transaction() as connection:
-            # first, because this statement takes the lock
-            own = (table.c.id == session_id, mine(connection, table.c.owner))
-            gone = connection.execute(delete(table).where(*own).returning(table.c.owner, table.c.alias)).one_or_none()
-            if gone is None:
+            # an update that changes nothing takes the lock first
+            own = (table.c.id == session_id, build_owner_condition(connection, table.c.owner))
+            if not connection.execute(update(table).where(*own).values(revision=table.c.revision)).rowcount:
                 raise SessionUnknown(session=session_id)
-            removed_of_session(connection, gone.owner, (session_id, gone.alias))
-            others = (
-                schema.session_options,
-                schema.session_prompt,
-                schema.outbox,
-                schema.partial,
-                schema.stop_request,
-                schema.begun_call,
-                schema.attachment,
-            )
-            for table in (schema.turn, schema.turn_index, schema.summary, schema.branch, *others):
-                connection.execute(delete(table).where(table.c.session_id == session_id))
-            drop_marks(connection, session_id)
-            record_removal(connection, session_id, gone.owner)
+            remove_session(connection, session_id)
 
-    def revise(self, session_id: str) -> None:
+    def mark_state_outdated(self, session_id: str) -> None:
         """Notes that the record has changed but the state has not: the next turn first makes the state anew."""
         self._change(session_id, revision=schema.session.c.revision + 1)
 
@@ -466,16 +465,21 @@ class Store:
             if counters is None:
                 raise SessionUnknown(session=session_id)
             number, path, title, owner, waits = counters
-            check(connection, session_id, owner)
-            branch = branch_at(plain(path), number)
-            files = taken(connection, session_id, sent(connection, session_id, question)) if waits else []
+            check_session_owner(connection, session_id, owner)
+            branch = branch_at(parse_path(path), number)
+            files = (
+                assign_message_files(connection, session_id, delete_sent_message(connection, session_id, question))
+                if waits
+                else []
+            )
             row = {"session_id": session_id, "branch": branch, "number": number, "question": question}
             row |= {"status": "running", "started": now, "files": files or None}
             is_follower = last is not None and last.has_foreign and (last.branch, last.number) == (branch, number - 1)
-            has_foreign = insert_turn(connection, plain(path), row, is_follower)
+            has_foreign = insert_turn(connection, parse_path(path), row, is_follower)
             if not title:
                 connection.execute(_ENTITLED, {"session": session_id, "first_words": first_line(question)})
-        return TurnPlace(session_id, owner, branch, int(number), question, "running", bool(files), has_foreign)
+        documents, images = find_file_kinds(files)
+        return TurnPlace(session_id, owner, branch, int(number), question, "running", documents, has_foreign, images)
 
     def restart_turn(self, session_id: str, number: int, at: float | None = None) -> None:
         """Marks a failed or cut-off turn as running again. ``at``: since when (Unix seconds); None: now."""
@@ -484,8 +488,9 @@ class Store:
         values = {"status": "running", "started": now, **cleared}
         with self.transaction() as connection:
             branch = branch_at(path_of(connection, session_id), number)
-            dropped(connection, session_id)
-            outdated(connection, session_id, branch, number)
+            delete_partial_text(connection, session_id)
+            delete_outdated_row(connection, session_id, branch, number)
+            remove_turn_node(connection, session_id, branch, number)
             key = {"session": session_id, "in_branch": branch, "turn": number}
             connection.execute(update(schema.turn).where(_TURN).values(**values), key)
             drop_marks(connection, session_id, branch, number)
@@ -506,9 +511,9 @@ class Store:
             if row is None:
                 raise SessionUnknown(session=session_id)
             connection.execute(_ENDED, {**place.key, "finished": now, **values})
-            _mark(connection, place, end)
+            _put_turn_marks(connection, place, end)
             if row.has_partial:
-                dropped(connection, session_id)
+                delete_partial_text(connection, session_id)
 
     def mark_foreign(self, session_id: str, number: int, place: TurnPlace | None = None) -> None:
         """Notes that the prompt of a turn held text of others. ``place``: where its row lies, if the caller knows."""
@@ -534,7 +539,7 @@ class Store:
         with self.transaction() as connection:
             key |= {"in_branch": branch_at(session.path, session.turn_count)}
             row = connection.execute(_STATUS, key).one_or_none()
-            check(connection, session.id, row.owner if row else None)
+            check_session_owner(connection, session.id, row.owner if row else None)
         return cast("TurnStatus | None", row.status if row else None)
 
     def change_steps(
@@ -543,7 +548,7 @@ class Store:
         """Replaces the steps of a turn by the result of ``change``, in one transaction. Raises ``TurnUnknown``."""
         table = schema.turn
         with self.transaction() as connection:
-            key = _key(connection, session_id, number)
+            key = _build_turn_condition(connection, session_id, number)
             # an update that changes nothing: it locks the row, so that nobody else writes the turn now
             claimed = connection.execute(update(table).where(*key).values(tokens=table.c.tokens))
             if not claimed.rowcount:
@@ -555,27 +560,27 @@ class Store:
         """Stores the user's opinion of an answer: ``up``, ``down`` or None, with a note."""
         feedback = {"thumb": thumb, "note": note} if thumb or note else None
         with self.transaction() as connection:
-            key = _key(connection, session_id, number)
+            key = _build_turn_condition(connection, session_id, number)
             connection.execute(update(schema.turn).where(*key).values(feedback=feedback))
 
     def pin_turn(self, session_id: str, number: int, pinned: bool) -> None:
         """Notes whether every prompt holds a turn of the path word for word, from the next one on. Raises
         ``TurnUnknown``."""
         with self.transaction() as connection:
-            key = _key(connection, session_id, number)
+            key = _build_turn_condition(connection, session_id, number)
             if not connection.execute(update(schema.turn).where(*key).values(pinned=pinned)).rowcount:
                 raise TurnUnknown(session=session_id, turn=number)
-            _changed(connection, session_id, revision=schema.session.c.revision + 1)
+            _update_session(connection, session_id, revision=schema.session.c.revision + 1)
 
-    def pinned_turns(self, session_id: str) -> list[Turn]:
+    def pinned_turns(self, session_id: str) -> list[TurnRow]:
         """Returns the turns of the path that every prompt holds word for word, oldest first."""
         return self._turns(session_id, [schema.pinned_row()])[::-1]
 
-    def turn(self, session_id: str, number: int) -> Turn | None:
+    def turn(self, session_id: str, number: int) -> TurnRow | None:
         """Returns turn ``number`` of the session's path, or None."""
         return next(iter(self.turns_between(session_id, number, number)), None)
 
-    def turns(self, session_id: str, before: int | None = None, limit: int = 30) -> list[Turn]:
+    def turns(self, session_id: str, before: int | None = None, limit: int = 30) -> list[TurnRow]:
         """Returns the last ``limit`` turns before turn ``before`` (exclusive), oldest first."""
         number = schema.turn.c.number
         return self._turns(session_id, [] if before is None else [number < before], limit)[::-1]
@@ -589,15 +594,15 @@ class Store:
             query = select(table.c.number, table.c.report).where(*conditions, table.c.number.in_(sorted(numbers)))
             return {row.number: row.report for row in connection.execute(query) if row.report}
 
-    def turns_between(self, session_id: str, first: int, last: int) -> list[Turn]:
+    def turns_between(self, session_id: str, first: int, last: int) -> list[TurnRow]:
         """Returns turns ``first`` to ``last``, both included, oldest first."""
         with self.transaction() as connection:
             rows = connection.execute(_BETWEEN, {"session": session_id, "first": first, "last": last}).all()
-            check(connection, session_id, rows[0].owner if rows else None)
-        path = plain(rows[0].path)
+            check_session_owner(connection, session_id, rows[0].owner if rows else None)
+        path = parse_path(rows[0].path)
         return [as_turn(row) for row in rows if row.number is not None and branch_at(path, row.number) == row.branch]
 
-    def turns_at(self, session_id: str, numbers: Iterable[int]) -> list[Turn]:
+    def turns_at(self, session_id: str, numbers: Iterable[int]) -> list[TurnRow]:
         """Returns the turns of the path with these numbers, oldest first."""
         return self._turns(session_id, [schema.turn.c.number.in_(sorted(numbers))])[::-1]
 
@@ -612,7 +617,7 @@ class Store:
 
     def _turns(
         self, session_id: str, where: Sequence[ColumnElement[bool] | TextClause], limit: int | None = None
-    ) -> list[Turn]:
+    ) -> list[TurnRow]:
         """Returns turns of the session's path, newest first."""
         table = schema.turn
         with self.transaction() as connection:
@@ -623,23 +628,23 @@ class Store:
 
     def _change(self, session_id: str, **values: object) -> None:
         with self.transaction() as connection:
-            _changed(connection, session_id, **values)
+            _update_session(connection, session_id, **values)
 
 
-def _changed(connection: Connection, session_id: str, **values: object) -> None:
+def _update_session(connection: Connection, session_id: str, **values: object) -> None:
     table = schema.session
-    own = (table.c.id == session_id, mine(connection, table.c.owner))
+    own = (table.c.id == session_id, build_owner_condition(connection, table.c.owner))
     changed = connection.execute(update(table).where(*own).values(**values))
     if changed.rowcount == 0:
         raise SessionUnknown(session=session_id)
 
 
-def _key(connection: Connection, session_id: str, number: int) -> tuple[Any, ...]:
+def _build_turn_condition(connection: Connection, session_id: str, number: int) -> tuple[Any, ...]:
     branch = branch_at(path_of(connection, session_id), number)
     return schema.turn.c.session_id == session_id, schema.turn.c.branch == branch, schema.turn.c.number == number
 
 
-def _mark(connection: Connection, place: TurnPlace, end: Finished) -> None:
+def _put_turn_marks(connection: Connection, place: TurnPlace, end: Finished) -> None:
     """Makes a turn known that ends so; one without an answer that the model gets again is none."""
     if end.status not in ENDED:
         drop_marks(connection, place.session_id, place.branch, place.number)
@@ -648,9 +653,9 @@ def _mark(connection: Connection, place: TurnPlace, end: Finished) -> None:
     put_marks(connection, place.owner, place.session_id, place.branch, said)
 
 
-def _listed(connection: Connection, limit: int, offset: int, folder: str | None) -> list[Session]:
+def _list_sessions(connection: Connection, limit: int, offset: int, folder: str | None) -> list[Session]:
     """Returns sessions with a turn, in the order of the list's indexes."""
-    query = select(schema.session).where(schema.LISTED, mine(connection, schema.session.c.owner))
+    query = select(schema.session).where(schema.LISTED, build_owner_condition(connection, schema.session.c.owner))
     query = query.limit(limit).offset(offset)
     if folder is not None:
         query = query.where(schema.session.c.folder == folder)
@@ -663,26 +668,25 @@ def _not_begun(connection: Connection) -> list[Session]:
     sessions, outbox = schema.session, schema.outbox
     first = select(func.min(outbox.c.id)).group_by(outbox.c.session_id)
     joined = select(sessions, outbox.c.text).join(outbox, outbox.c.session_id == sessions.c.id)
-    begun = (sessions.c.turn_count == 0, sessions.c.deleted.is_(None), mine(connection, sessions.c.owner))
+    begun = (
+        sessions.c.turn_count == 0,
+        sessions.c.deleted.is_(None),
+        build_owner_condition(connection, sessions.c.owner),
+    )
     rows = connection.execute(joined.where(outbox.c.id.in_(first), *begun)).all()
     return [replace(as_session(row), title=row.title or first_line(row.text)) for row in rows]
 
 
-def as_turn(row: Any) -> Turn:
-    """Returns a row of the turn table as a ``Turn``."""
-    values = {name: row._mapping[name] for name in Turn.__slots__}
-    return Turn(
+def as_turn(row: Any) -> TurnRow:
+    """Returns a row of the turn table as a ``TurnRow``."""
+    values = {name: row._mapping[name] for name in TurnRow.__slots__}
+    return TurnRow(
         **{
             **values,
             **{name: values[name] or [] for name in ("steps", "files", "questions")},
-            "error": bare(values["error"]),
+            "error": redact_json_data(values["error"]),
         }
     )
-
-
-def _session(row: Any) -> Session:
-    values = {name: row._mapping[name] for name in Session.__slots__}
-    return Session(**{**values, "path": plain(values["path"])})
 
 
 def checked_rate(rate: float) -> float:

@@ -15,9 +15,9 @@ LOST_SECONDS = 60.0
 """How long a process on another machine may be silent before it counts as gone."""
 
 
-def me() -> str:
+def build_worker_name() -> str:
     """Returns the name of this process: machine, id, and when it began."""
-    return _name(os.getpid())
+    return _cache_worker_name(os.getpid())
 
 
 def is_gone(name: str, beat: float) -> bool:
@@ -27,22 +27,23 @@ def is_gone(name: str, beat: float) -> bool:
     """
     machine, _, rest = name.partition("/")
     pid, _, _ = rest.partition("/")
-    if machine != _machine() or not pid.isdecimal():
+    if machine != _read_machine_name() or not pid.isdecimal():
         return time.time() - beat > LOST_SECONDS
     try:
-        return _began(int(pid)) != name
+        return _read_worker_name(int(pid)) != name
     except psutil.Error:
         return True
 
 
 @cache
-def _name(pid: int) -> str:
-    return _began(pid)
+def _cache_worker_name(pid: int) -> str:
+    """Returns the name of this process, the same while it lives: when it began is told by a clock that may be set."""
+    return _read_worker_name(pid)
 
 
-def _began(pid: int) -> str:
-    return f"{_machine()}/{pid}/{psutil.Process(pid).create_time():.2f}"
+def _read_worker_name(pid: int) -> str:
+    return f"{_read_machine_name()}/{pid}/{psutil.Process(pid).create_time():.2f}"
 
 
-def _machine() -> str:
+def _read_machine_name() -> str:
     return socket.gethostname()[:100].replace("/", "_")

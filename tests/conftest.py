@@ -34,27 +34,26 @@ PATIENCE = 60_000
 
 
 @pytest.fixture(autouse=True)
-def isolated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def isolated(tmp_path: Path) -> Iterator[None]:
     """Defaults only: no variable or .env of this machine counts, data go to ``tmp_path``, no local server is found, and
-    Hugging Face is away.
+    Hugging Face is away. A test that undoes its own changes in between does not undo these.
 
     Long-term memory is off: it starts a server per data folder. Documents are off: an app that opens
-    would index its own. A test that is about one of them turns it on. ``__main__`` stays pytest's: an AppTest leaves
-    its script there, and processes that are started later would run it first.
+    would index its own. A test that is about one of them turns it on.
     """
-    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
-    for field in settings.Settings.model_fields:
-        monkeypatch.delenv(settings.variable(field), raising=False)
-    monkeypatch.setitem(settings.Settings.model_config, "env_file", None)
-    monkeypatch.setattr(download, "HUB", CLOSED)
-    monkeypatch.setenv("GIEOK_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.setenv("GIEOK_LOCAL_SERVERS", ",")
-    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
-    monkeypatch.setenv("GIEOK_MEMORY", "false")
-    monkeypatch.setenv("GIEOK_RETRIEVAL", "false")
-    settings.current.cache_clear()
-    yield
-    settings.current.cache_clear()
+    with pytest.MonkeyPatch.context() as patch:
+        for field in settings.Settings.model_fields:
+            patch.delenv(settings.find_variable_name(field), raising=False)
+        patch.setitem(settings.Settings.model_config, "env_file", None)
+        patch.setattr(download, "HUB", CLOSED)
+        patch.setenv("GIEOK_DATA_DIR", str(tmp_path / "data"))
+        patch.setenv("GIEOK_LOCAL_SERVERS", ",")
+        patch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
+        patch.setenv("GIEOK_MEMORY", "false")
+        patch.setenv("GIEOK_RETRIEVAL", "false")
+        settings.load_current_settings.cache_clear()
+        yield
+        settings.load_current_settings.cache_clear()
 
 
 @pytest.fixture
@@ -77,9 +76,9 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Serve:
         chat: Any = lambda _: "네, 알겠습니다.", utility: Any = lambda _: "사용자와 AI가 인사를 나눔.", **fields: Any
     ) -> None:
         def models(*_: Any, **__: Any) -> Any:
-            return scripted.models(scripted.ScriptedModel(chat, **fields), utility)
+            return scripted.build_scripted_models(scripted.ScriptedModel(chat, **fields), utility)
 
-        monkeypatch.setattr(resolve, "models", models)
+        monkeypatch.setattr(resolve, "resolve_models", models)
 
     return put
 
@@ -90,7 +89,7 @@ def small_model() -> Path:
     from model.embedded import weights
 
     folder = Path(user_cache_dir("gieok-test", appauthor=False))
-    chosen = settings.load(
+    chosen = settings.load_settings(
         _env_file=None,
         embedded_model=SMALL_MODEL,
         embedded_path=None,
@@ -98,7 +97,7 @@ def small_model() -> Path:
         data_dir=folder,
     )
     with once.outside():
-        return weights.ensure(chosen)
+        return weights.ensure_weights(chosen)
 
 
 @pytest.fixture(scope="session")
@@ -135,6 +134,16 @@ def pytest_collection_finish() -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Long files first, journeys last (``tests.schedule``)."""
     items.sort(key=place)
+
+
+_MAIN = sys.modules["__main__"]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Takes back what page runs of earlier tests have left, before a fixture of any scope starts a process: an AppTest
+    leaves its script as ``__main__``. A new process would load that first, and have the settings of this one."""
+    sys.modules["__main__"] = _MAIN
 
 
 @pytest.hookimpl(optionalhook=True)

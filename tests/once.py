@@ -76,7 +76,7 @@ def _look_into_nodes_once() -> None:
 def _copy_new_databases() -> None:
     from store.database import engine as product
 
-    make, complete = product._make, product._complete_tables
+    make, complete = product._create_database_file, product._complete_tables
     copies = set[str | None]()  # that nobody has opened yet
 
     @cache
@@ -84,7 +84,7 @@ def _copy_new_databases() -> None:
         with tempfile.TemporaryDirectory(dir=memory_disk.place()) as folder:
             path = Path(folder) / "empty.db"
             private.make_file(path)
-            product.connect(f"sqlite:///{path}")[0].dispose()
+            product.connect_database(f"sqlite:///{path}")[0].dispose()
             assert not path.with_name("empty.db-wal").exists(), "all of it is in the file"
             return path.read_bytes()
 
@@ -102,7 +102,7 @@ def _copy_new_databases() -> None:
         else:
             complete(engine)
 
-    product._make, product._complete_tables = copied, complete_others
+    product._create_database_file, product._complete_tables = copied, complete_others
 
 
 def _write_new(path: Path, content: bytes) -> None:

@@ -85,7 +85,7 @@ def _load() -> None:
     """Loads what the page and the endpoint load at their start."""
     tree = ast.parse((ROOT / "app.py").read_text("utf-8"))
     named = [part.module for part in tree.body if isinstance(part, ast.ImportFrom) and part.module]
-    for name in ("streamlit.web.cli", "streamlit.web.bootstrap", "door.openai.app", "door.openai.serving", *named):
+    for name in ("streamlit.web.cli", "streamlit.web.bootstrap", "door.endpoint", "server.network.serving", *named):
         import_module(name)
 
 

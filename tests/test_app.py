@@ -17,7 +17,7 @@ from langchain_core.messages import AIMessage
 from streamlit.testing.v1 import AppTest
 
 import settings
-from component.answer.live import Live
+from component.answer.live import LiveAnswerView
 from component.page import follow, window
 from component.page.announce import NAMES
 from component.panel import comparison
@@ -26,7 +26,7 @@ from errors import GieokError, ModelUnreachable, WeightsMissing
 from graph.turn import run
 from model.choice import resolve
 from model.modelset import ModelSet
-from model.scripted import models as scripted
+from model.scripted import build_scripted_models as scripted
 from store import Finished, Store
 from tests.component.listing import act, go, listed, look, titles
 from tests.conftest import Serve
@@ -58,10 +58,10 @@ def texts(at: AppTest) -> str:
     return "\n".join(str(each.value) for kind in kinds for each in kind)
 
 
-def unfollowed(monkeypatch: pytest.MonkeyPatch) -> list[Live | None]:
+def unfollowed(monkeypatch: pytest.MonkeyPatch) -> list[LiveAnswerView | None]:
     """Runs of the page end as soon as they are drawn; returns where each drew the running answer."""
-    seen: list[Live | None] = []
-    monkeypatch.setattr(follow, "follow", lambda view, live, *_: seen.append(live))
+    seen: list[LiveAnswerView | None] = []
+    monkeypatch.setattr(follow, "follow_chat_work", lambda view, live, *_: seen.append(live))
     return seen
 
 
@@ -71,7 +71,7 @@ def session_of(at: AppTest) -> str:
 
 
 def store() -> Store:
-    return resource.agent().store
+    return resource.find_user_agent().store
 
 
 # --- first look ---------------------------------------------------------------------------------
@@ -104,7 +104,7 @@ def test_the_slider_is_the_specified_one(serve: Serve) -> None:
     ],
 )
 def test_it_says_where_the_conversation_goes(monkeypatch: pytest.MonkeyPatch, url: str, said: str) -> None:
-    monkeypatch.setattr(resolve, "models", lambda *_, **__: replace(scripted(), url=url))
+    monkeypatch.setattr(resolve, "resolve_models", lambda *_, **__: replace(scripted(), url=url))
     assert said in texts(page()).splitlines()
 
 
@@ -112,7 +112,7 @@ def test_it_says_where_the_conversation_goes(monkeypatch: pytest.MonkeyPatch, ur
     ("url", "said"), [("http://127.0.0.1:8080/v1", "로컬 서버"), ("https://api.openai.com/v1", "외부 서비스")]
 )
 def test_a_server_on_this_machine_is_no_external_service(monkeypatch: pytest.MonkeyPatch, url: str, said: str) -> None:
-    monkeypatch.setattr(resolve, "models", lambda *_, **__: replace(scripted(), kind="hosted", url=url))
+    monkeypatch.setattr(resolve, "resolve_models", lambda *_, **__: replace(scripted(), kind="hosted", url=url))
     at = page()
     at.button(key="model-open").click().run()
     assert [each for each in ("로컬 서버", "외부 서비스") if each in texts(at)] == [said]
@@ -182,6 +182,7 @@ def test_a_failed_turn_says_what_to_do_and_can_be_tried_again(serve: Serve) -> N
     at = say(page(), "오늘 할 일을 세 가지만 정해줘")
     assert at.error[0].value.startswith("**`http://127.0.0.1:9/v1`의 모델에 연결할 수 없습니다")
     assert "다시 시도하세요" in at.error[0].value
+    assert not [each for each in at.button if each.key == "again-1"], "one way to try again"
     at.button(key="retry-1").click().run()
     assert not at.error
     assert "다시 왔습니다." in texts(at)
@@ -232,7 +233,7 @@ def test_without_a_model_the_page_says_why_and_looks_again(monkeypatch: pytest.M
             raise error
         return scripted(["준비됐습니다."])
 
-    monkeypatch.setattr(resolve, "models", models)
+    monkeypatch.setattr(resolve, "resolve_models", models)
     at = page()
     assert "모델 qwen의 가중치를 어디에서도 받지 못했습니다" in texts(at)
     at.button(key="model-retry").click().run()
@@ -269,6 +270,40 @@ def test_an_edited_question_is_asked_again_from_there(serve: Serve) -> None:
     assert "더 싼 곳은 없어?" in texts(at)
 
 
+def test_an_answer_is_edited_and_the_chat_goes_on_after_the_users_words(serve: Serve) -> None:
+    serve(["서울에서 부산까지 두 시간입니다.", "네, 세 시간 걸립니다."])
+    at = say(page(), "부산까지 얼마나 걸려?")
+    at.menu_button(key="more-1").set_value("reword").run()
+    assert at.text_area[0].value == "서울에서 부산까지 두 시간입니다."
+    at.text_area[0].set_value(" ").run()
+    at.button(key="edit-send").click().run()
+    assert "비어 있습니다" in texts(at)
+    at.text_area[0].set_value("서울에서 부산까지 **세 시간**입니다.").run()
+    at.button(key="edit-send").click().run()
+    assert "서울에서 부산까지 **세 시간**입니다." in texts(at)
+    assert "이 대화의 모델이 쓰지 않은 답변" in texts(at)
+    assert "2/2" in texts(at).splitlines()
+    assert "네, 세 시간 걸립니다." in texts(say(at, "확실해?"))
+    at.button(key="earlier-1").click().run()
+    assert "두 시간입니다." in texts(at)
+
+
+def test_turns_are_taken_back_and_come_back(serve: Serve) -> None:
+    serve(lambda messages: f"답: {messages[-1].text[-40:]}")
+    at = say(say(say(page(), "부산 맛집을 알려줘"), "더 싼 곳은 없어?"), "거기까지 얼마나 걸려?")
+    session = session_of(at)
+    at.menu_button(key="more-2").set_value("take_back").run()
+    assert [turn.question for turn in store().turns(session)] == ["부산 맛집을 알려줘"]
+    assert "뒤에 있던 2턴은 다른 버전에 그대로" in texts(at)
+    at.button(key="continued-back").click().run()
+    assert len(store().turns(session)) == 3
+    at.menu_button(key="more-3").set_value("take_back").run()
+    assert "거기까지" not in texts(say(at, "제주 맛집을 알려줘"))
+    assert [turn.question for turn in store().turns(session)][2:] == ["제주 맛집을 알려줘"]
+    at.button(key="earlier-3").click().run()
+    assert "거기까지 얼마나 걸려?" in texts(at)
+
+
 def test_the_later_turns_that_a_new_answer_hides_are_told_before_and_after_and_come_back(serve: Serve) -> None:
     serve(lambda messages: f"답: {messages[-1].text[-40:]}")
     at = say(say(say(page(), "부산 맛집을 알려줘"), "더 싼 곳은 없어?"), "거기까지 얼마나 걸려?")
@@ -289,10 +324,10 @@ def test_the_later_turns_that_a_new_answer_hides_are_told_before_and_after_and_c
     assert "뒤에 있던" not in texts(at), "nothing followed"
 
 
-def long_chat(monkeypatch: pytest.MonkeyPatch) -> tuple[AppTest, str, threading.Event, list[Live | None]]:
+def long_chat(monkeypatch: pytest.MonkeyPatch) -> tuple[AppTest, str, threading.Event, list[LiveAnswerView | None]]:
     """The page of a chat of 144 turns, its session, what the next answer waits for, and where each run drew it."""
     here = threading.Event()
-    monkeypatch.setattr(resolve, "models", lambda *_, **__: (here.wait(20), scripted(["새로 한 답입니다."]))[1])
+    monkeypatch.setattr(resolve, "resolve_models", lambda *_, **__: (here.wait(60), scripted(["새로 한 답입니다."]))[1])
     seen = unfollowed(monkeypatch)
     page()
     session = filled(144)
@@ -316,7 +351,7 @@ def test_a_turn_that_was_gone_to_shows_its_new_answer_from_the_start(
     assert seen[-1] is not None
     assert "load-later" not in [each.key for each in at.button]
     here.set()
-    while resource.jobs().of(session) is not None:
+    while resource.find_user_jobs().of(session) is not None:
         time.sleep(0.01)
     assert "새로 한 답입니다." in texts(at.run())
     assert "load-later" not in [each.key for each in at.button]
@@ -330,7 +365,7 @@ def test_a_reader_further_back_than_the_new_answer_stays_there(monkeypatch: pyte
     assert seen[-1] is None
     assert "load-later" in [each.key for each in at.button]
     here.set()
-    while resource.jobs().of(session) is not None:
+    while resource.find_user_jobs().of(session) is not None:
         time.sleep(0.01)
 
 
@@ -338,7 +373,7 @@ def test_a_question_that_is_being_edited_stays_so_while_another_is_answered(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = threading.Event()
-    serve(lambda messages: "네, 알겠습니다." if here.wait(20) else "")
+    serve(lambda messages: "네, 알겠습니다." if here.wait(60) else "")
     seen = unfollowed(monkeypatch)
     page()
     at = page(s=filled(3))
@@ -350,7 +385,7 @@ def test_a_question_that_is_being_edited_stays_so_while_another_is_answered(
     send = next(each for each in at.button if each.label == "보내기")
     assert send.disabled
     here.set()
-    while resource.jobs().of(session_of(at)) is not None:
+    while resource.find_user_jobs().of(session_of(at)) is not None:
         time.sleep(0.01)
     send = next(each for each in at.run().button if each.label == "보내기")
     assert not send.disabled
@@ -389,14 +424,14 @@ def test_another_answer_waits_until_its_question_is_no_longer_edited(serve: Serv
 
 def test_stopping_another_try_before_it_begins_says_nothing_of_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
     here = threading.Event()
-    monkeypatch.setattr(resolve, "models", lambda *_, **__: (here.wait(20), scripted(["네."]))[1])
+    monkeypatch.setattr(resolve, "resolve_models", lambda *_, **__: (here.wait(60), scripted(["네."]))[1])
     unfollowed(monkeypatch)
     page()
     session = filled(1)
     at = page(s=session)
     at.button(key="again-1").click().run()
     at.button(key="stop").click().run()
-    while resource.jobs().of(session) is not None:
+    while resource.find_user_jobs().of(session) is not None:
         time.sleep(0.01)
     assert [each.value for each in at.run().info] == ["답변이 시작되기 전에 중지했습니다."]
     assert "to-draft" not in [each.key for each in at.button]
@@ -591,7 +626,7 @@ def test_the_panel_draws_the_specifications_example(serve: Serve) -> None:
         "## 📊 요약 통계",
         "총 요약: 3개 (9턴 압축)",
         "원본: 2400자 → 요약: 720자",
-        "전체 70% 줄임",
+        "전체 **70%** 줄임",
         "10-12턴의 요약은 13턴부터 사용합니다.",
     ):
         assert line in said.splitlines()
@@ -719,20 +754,20 @@ def test_a_page_opened_in_mid_answer_stays_until_it_is_complete(serve: Serve) ->
     serve(lambda messages: "느린 답이 천천히 왔습니다 " * 3, delay=0.05)
     page()
     session = store().create_session("ko", 0.3).id
-    resource.jobs().send(session, "천천히 답해줘")
-    while resource.jobs().of(session) is not None and not resource.jobs().of(session).progress.text:  # type: ignore[union-attr]
+    resource.find_user_jobs().send(session, "천천히 답해줘")
+    while resource.find_user_jobs().of(session) is not None and not resource.find_user_jobs().of(session).progress.text:  # type: ignore[union-attr]
         time.sleep(0.01)
     at = page(s=session)
-    assert resource.jobs().of(session) is None
+    assert resource.find_user_jobs().of(session) is None
     assert "느린 답이 천천히 왔습니다" in texts(at)
 
 
 def test_a_setting_that_cannot_be_read_is_named_on_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as environment:
         environment.setenv("GIEOK_PORT", "eighty")
-        settings.current.cache_clear()
+        settings.load_current_settings.cache_clear()
         at = page().run()
-    settings.current.cache_clear()
+    settings.load_current_settings.cache_clear()
     assert not at.exception
     assert "eighty" in at.error[0].value
 
@@ -763,7 +798,7 @@ def test_an_empty_database_beside_data_begins_anew_only_where_the_user_says_so(
     serve: Serve, language: str, label: str
 ) -> None:
     serve()
-    folder = settings.current().data_dir
+    folder = settings.load_current_settings().data_dir
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "gieok.db").touch()
     with closing(sqlite3.connect(folder / "checkpoint.db")) as beside:

@@ -52,7 +52,8 @@ def read(path: PurePosixPath) -> str:
 def sections(document: str) -> tuple[str, ...]:
     """The numbers of its headings, in their order; of the decisions those of the records."""
     if document == "decision":
-        return tuple(str(int(path.name[:4])) for path in sorted((ROOT / "docs/decision").glob("[0-9]*.md")))
+        records = sorted((ROOT / "docs/decision").glob("[0-9]*.md"))
+        return tuple(str(int(path.name.partition("-")[0])) for path in records)
     return tuple(HEADING.findall(read(PurePosixPath(f"docs/{document}.md"))))
 
 

@@ -14,11 +14,11 @@ from typer.testing import CliRunner, Result
 
 import cli
 import settings
-from door import memory
-from retrieval.change import sources
+from bench.port import free_port
+from door.terminal import memory
+from retrieval.change import list_source_files
 from retrieval.product_docs import OWN
 from store import Store
-from tests.port import free_port
 
 
 @pytest.fixture(autouse=True)
@@ -51,9 +51,9 @@ def test_doctor_json_is_one_object() -> None:
 
 def test_a_bad_setting_is_named_and_ends_with_1(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIEOK_COMPRESSION_RATE", "0.9")
-    settings.current.cache_clear()
+    settings.load_current_settings.cache_clear()
     for command in ("doctor", "run", "chat"):
-        settings.current.cache_clear()
+        settings.load_current_settings.cache_clear()
         result = called(command, "--lang", "en")
         assert result.exit_code == 1
         assert "GIEOK_COMPRESSION_RATE" in result.output
@@ -62,7 +62,7 @@ def test_a_bad_setting_is_named_and_ends_with_1(monkeypatch: pytest.MonkeyPatch)
 def test_run_hands_over_to_the_page_on_this_machine_only(monkeypatch: pytest.MonkeyPatch) -> None:
     handed: list[Any] = []
     monkeypatch.setattr("os.execve", lambda path, arguments, environment: handed.append(arguments))
-    monkeypatch.setattr("door.reach.free_port", lambda wanted, host: wanted + 1)
+    monkeypatch.setattr("server.network.reach.free_port", lambda wanted, host: wanted + 1)
     result = called("run", "--port", "9000", "--lang", "en")
     assert "http://127.0.0.1:9001" in result.output
     assert "Port 9000 is taken" in result.output
@@ -86,7 +86,7 @@ def test_run_opens_every_address_behind_a_proxy_that_names_the_user(monkeypatch:
     monkeypatch.setattr("os.execve", lambda path, arguments, environment: handed.append((arguments, environment)))
     monkeypatch.setenv("GIEOK_USER_HEADER", "X-Forwarded-User")
     monkeypatch.setenv("GIEOK_HOSTS", "gieok.example.com")
-    settings.current.cache_clear()
+    settings.load_current_settings.cache_clear()
     result = called("run", "--host", "0.0.0.0", "--port", str(free_port()), "--lang", "en")
     assert result.exit_code == 0
     assert "http://gieok.example.com:" in result.output
@@ -98,7 +98,7 @@ def test_run_opens_every_address_behind_a_proxy_that_names_the_user(monkeypatch:
 def test_run_names_an_address_that_this_machine_does_not_have(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.execve", lambda *_: pytest.fail("the page was started"))
     monkeypatch.setenv("GIEOK_USER_HEADER", "X-Forwarded-User")
-    settings.current.cache_clear()
+    settings.load_current_settings.cache_clear()
     result = called("run", "--host", "203.0.113.7", "--lang", "en")
     assert result.exit_code == 1
     assert "203.0.113.7" in result.output
@@ -139,13 +139,13 @@ def test_index_adds_documents_and_doctor_tells_of_them(tmp_path: Path, monkeypat
     """With the built-in embedding model, over one short file and the product's own."""
     monkeypatch.setenv("GIEOK_RETRIEVAL", "true")
     monkeypatch.setattr("os.nice", lambda _: 0)
-    settings.current.cache_clear()
+    settings.load_current_settings.cache_clear()
     (tmp_path / "pears.md").write_text("# Pears\n\nPears are green.\n")
     result = called("index", str(tmp_path / "pears.md"), "--type", "faq", "--json")
     assert result.exit_code == 0
     assert json.loads(result.stdout)["added"] == ["pears.md"]
     findings = {each["name"]: each for each in json.loads(called("doctor", "--json").stdout)["findings"]}
-    own = len(list(sources(OWN, 10**7)))
+    own = len(list(list_source_files(OWN, 10**7)))
     assert (findings["documents"]["mark"], findings["documents"]["data"]["documents"]) == ("ok", own + 1), "a first run"
 
 
@@ -165,7 +165,7 @@ def test_index_tells_of_a_file_that_is_not_there_and_of_a_page_that_is_not_read(
 
 def remembering(folder: Path) -> str:
     """A conversation with a value in memory, in the data folder of the settings; its id."""
-    with memory.opened(settings.load(data_dir=folder)) as (kept, store):
+    with memory.open_memory_and_store(settings.load_settings(data_dir=folder)) as (kept, store):
         session = store.create_session("en", 0.3).id
         kept.writer.remember("local", session, "budget", "$900", turn=1)
     return session
@@ -177,10 +177,10 @@ def test_memory_is_exported_erased_and_imported(tmp_path: Path) -> None:
     assert file.stat().st_mode & 0o077 == 0
     assert called("memory", "erase", "--lang", "en").exit_code == 1  # nobody said yes
     assert "1개를 모두 지웠습니다" in called("memory", "erase", "--yes", "--lang", "ko").output
-    with memory.opened(settings.current()) as (kept, _):
+    with memory.open_memory_and_store(settings.load_current_settings()) as (kept, _):
         assert kept.reader.read_view("local", session).profile == ()
     assert "1 memories taken in" in called("memory", "import", str(file), "--lang", "en").output
-    with memory.opened(settings.current()) as (kept, _):
+    with memory.open_memory_and_store(settings.load_current_settings()) as (kept, _):
         assert kept.reader.read_view("local", session).profile[0].row.label == "budget: $900"
 
 
@@ -188,7 +188,7 @@ def test_memory_cleanup_says_what_it_erased(tmp_path: Path, monkeypatch: pytest.
     session = remembering(tmp_path / "data")
     monkeypatch.setattr("memory.eraser.ORPHAN_SECONDS", -1.0)
     assert "memories of 0 conversations" in called("memory", "cleanup", "--lang", "en").output
-    store = Store(settings.current().database)
+    store = Store(settings.load_current_settings().database)
     store.delete_session(session)
     store.close()
     assert "memories of 1 conversations" in called("memory", "cleanup", "--lang", "en").output

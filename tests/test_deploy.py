@@ -12,10 +12,10 @@ from typer.main import get_command
 
 import settings
 from cli import application
-from door.openai.app import create_app
-from door.openai.running import LEAVE_SECONDS
+from door.endpoint import create_app
 from graph.turn.agent import open_agent
 from model import scripted
+from server.request.running import LEAVE_SECONDS
 
 ROOT = Path(__file__).parent.parent
 DEPLOY = ROOT / "deploy"
@@ -27,7 +27,7 @@ def services() -> dict[str, Any]:
 
 
 def test_every_variable_of_our_containers_is_a_setting() -> None:
-    known = {settings.variable(field) for field in settings.Settings.model_fields}
+    known = {settings.find_variable_name(field) for field in settings.Settings.model_fields}
     assert {name for service in OWN for name in services()[service]["environment"]} <= known
 
 
@@ -64,7 +64,10 @@ def test_the_balancer_asks_the_workers_for_their_health_where_they_tell_it(tmp_p
     caddy = (DEPLOY / "Caddyfile").read_text("utf-8")
     asked = set(re.findall(r"health_uri (\S+)", caddy))
     assert asked
-    agent = open_agent(settings.load(data_dir=tmp_path, memory=False, retrieval=False), lambda: scripted.models())
+    agent = open_agent(
+        settings.load_settings(data_dir=tmp_path, memory=False, retrieval=False),
+        lambda: scripted.build_scripted_models(),
+    )
     known = {route.path for route in create_app(agent, agent.settings).routes if isinstance(route, Route)}
     agent.close()
     assert asked <= known
@@ -89,7 +92,7 @@ def test_every_value_that_is_taken_from_outside_is_a_setting_or_said_at_the_top(
     text = (DEPLOY / "compose.yaml").read_text("utf-8")
     top = text.partition("name: gieok")[0]
     taken = set(re.findall(r"\$\{(\w+)", text + (DEPLOY / "Caddyfile").read_text("utf-8")))
-    known = {settings.variable(field) for field in settings.Settings.model_fields}
+    known = {settings.find_variable_name(field) for field in settings.Settings.model_fields}
     assert {name for name in taken if name not in known and f"{name}=" not in top} == set()
     needed = set(re.findall(r"\$\{(\w+):\?", text))
     assert {name for name in needed if f"{name}=" not in top} == set()
@@ -117,7 +120,7 @@ def test_every_file_that_is_named_exists_and_the_data_folder_is_a_volume() -> No
     image = (DEPLOY / "Dockerfile").read_text("utf-8")
     [folder] = re.findall(r"GIEOK_DATA_DIR=(\S+)", image)
     assert {mount.split(":")[1] for name in OWN for mount in services()[name]["volumes"]} == {folder}
-    assert settings.variable("data_dir") == "GIEOK_DATA_DIR"
+    assert settings.find_variable_name("data_dir") == "GIEOK_DATA_DIR"
     copied = re.findall(r"^COPY (\S+) \.$", image, re.MULTILINE)
     assert all((ROOT / source).exists() for source in copied)
 

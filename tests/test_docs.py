@@ -19,6 +19,8 @@ ROOT = Path(__file__).parent.parent
 TABLES = ("docs/settings.md", "docs/settings.ko.md")
 USING = ("docs/using.md", "docs/using.ko.md")
 READMES = ("README.md", "README.ko.md")
+COMPARISON = ("docs/comparison.md", "docs/comparison.ko.md")
+FIGURES = ("docs/measured.md", *sorted(f"docs/measured/{path.name}" for path in ROOT.glob("docs/measured/*.md")))
 FIELDS = settings.Settings.model_fields
 MARKS = ("<!-- settings -->", "<!-- /settings -->")
 
@@ -40,12 +42,12 @@ def shown(field: str) -> str:
 def row(field: str, description: str | None = None) -> str:
     """The field's row in the tables."""
     default = f"`{shown(field)}`" if shown(field) else "–"
-    return f"| `{settings.variable(field)}` | {default} | {description or FIELDS[field].description} |"
+    return f"| `{settings.find_variable_name(field)}` | {default} | {description or FIELDS[field].description} |"
 
 
 def example(field: str) -> str:
     """The field's lines in .env.example."""
-    return f"# {FIELDS[field].description}\n# {settings.variable(field)}={shown(field)}\n"
+    return f"# {FIELDS[field].description}\n# {settings.find_variable_name(field)}={shown(field)}\n"
 
 
 def table(document: str) -> list[str]:
@@ -71,7 +73,7 @@ def test_every_description_in_the_korean_table_is_korean() -> None:
 
 def test_the_example_lists_every_setting_with_its_default() -> None:
     lines = re.findall(r"^# ?([A-Z_]+)=(.*)$", read(".env.example"), re.MULTILINE)
-    assert lines == [(settings.variable(field), shown(field)) for field in FIELDS]
+    assert lines == [(settings.find_variable_name(field), shown(field)) for field in FIELDS]
 
 
 def test_the_example_says_what_a_setting_does() -> None:
@@ -95,10 +97,30 @@ def test_a_document_names_only_commands_that_exist(readme: str) -> None:
     assert set(re.findall(r"python cli\.py ([a-z]+)", read(readme))) <= set(commands)
 
 
-@pytest.mark.parametrize("document", [*READMES, *USING, *TABLES, "CHANGELOG.md", "docs/measured.md"])
+@pytest.mark.parametrize("document", [*READMES, *USING, *TABLES, *COMPARISON, *FIGURES, "CHANGELOG.md"])
 def test_a_link_inside_the_repository_leads_somewhere(document: str) -> None:
     links = re.findall(r"\]\((?!https?:|#)([^)#]+)", read(document))
     assert [link for link in links if not (ROOT / document).parent.joinpath(link).exists()] == []
+
+
+def named_tests(document: str) -> list[tuple[str, str]]:
+    return re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", read(document))
+
+
+@pytest.mark.parametrize("document", COMPARISON)
+def test_a_test_that_the_comparison_names_exists(document: str) -> None:
+    assert [name for path, name in named_tests(document) if f"def {name}(" not in read(path)] == []
+
+
+@pytest.mark.parametrize("document", COMPARISON)
+def test_every_source_of_the_comparison_has_its_address(document: str) -> None:
+    text = read(document)
+    assert set(re.findall(r"\]\[([^]]+)\]", text)) == set(re.findall(r"^\[([^]]+)\]: https://", text, re.MULTILINE))
+
+
+def test_both_languages_of_the_comparison_name_the_same_tests_and_sources() -> None:
+    english, korean = ((named_tests(name), re.findall(r"\]\[([^]]+)\]", read(name))) for name in COMPARISON)
+    assert english == korean
 
 
 def test_the_changelog_has_a_section_for_what_is_not_released() -> None:
@@ -112,7 +134,7 @@ def write() -> None:
     korean = {line.split("`")[1]: line.split(" | ", 2)[2].removesuffix(" |") for line in table(TABLES[1])}
     for name in TABLES:
         known = korean if name == TABLES[1] else {}
-        rows = [row(field, known.get(settings.variable(field))) for field in FIELDS]
+        rows = [row(field, known.get(settings.find_variable_name(field))) for field in FIELDS]
         before, after = read(name).split("|---|---|---|\n" + "\n".join(table(name)))
         (ROOT / name).write_text("|---|---|---|\n".join([before, "\n".join(rows) + after]), "utf-8")
 

@@ -4,7 +4,7 @@ import copy
 import json
 from pathlib import Path
 
-from errors import BadSetting, EmbeddedFailed, FoldRejected, MissingExtra, ModelUnreachable, shown
+from errors import BadSetting, EmbeddedFailed, FoldRejected, MissingExtra, ModelUnreachable, hide_address_secrets
 from graph.turn.finish import plain_error
 from tests.table import table
 
@@ -45,8 +45,8 @@ def test_an_errors_values_are_plain_data_whatever_was_given() -> None:
     ],
 )
 def test_an_address_is_shown_without_its_secrets(address: str, seen: str) -> None:
-    assert shown(address) == seen
-    assert shown(seen) == seen
+    assert hide_address_secrets(address) == seen
+    assert hide_address_secrets(seen) == seen
 
 
 def test_an_error_keeps_no_secret_of_an_address_whichever_value_holds_it() -> None:

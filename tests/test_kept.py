@@ -73,7 +73,7 @@ def test_what_is_sent_again_from_far_back_leads_to_its_answer(serve: Any) -> Non
     page()
     session = filled(60)
     message = store().outbox.add(session, "거절된 질문")
-    resource.jobs()._refused[session] = RefusedMessage("거절된 질문", None, message=message)
+    resource.find_user_jobs()._refused[session] = RefusedMessage("거절된 질문", None, message=message)
     at = far_back(session)
     at.button(key="send-again").click().run()
     assert "질문 60" in texts(at).splitlines()
@@ -112,7 +112,7 @@ def test_an_answer_that_was_cut_off_shows_how_far_it_came(serve: Any) -> None:
 def test_a_wrong_key_that_was_put_right_is_tried_again_in_the_same_turn(serve: Any) -> None:
     serve([KeyRejected(url="https://api.openai.com/v1", status=401)])
     at = say(page(), "키가 틀렸을 때의 질문")
-    assert isinstance(resource.readiness().status.error, KeyRejected)
+    assert isinstance(resource.find_shared_readiness().status.error, KeyRejected)
     serve(["이제 됩니다."])  # a key that was rejected has the models looked for anew
     at.button(key="retry-1").click().run()
     assert "이제 됩니다." in texts(at)
@@ -134,7 +134,7 @@ def test_another_tab_says_that_the_chat_was_deleted_and_keeps_what_is_sent(serve
     first = say(page(), "두 탭에서 연 대화입니다")
     other = page(s=session_of(first))
     session = deleted(first)
-    resource.jobs().send(session, "다른 탭에서 보낸 말")  # as a page does that has not noticed yet
+    resource.find_user_jobs().send(session, "다른 탭에서 보낸 말")  # as a page does that has not noticed yet
     other.run()
     assert "삭제한 대화입니다." in other.warning[0].value
     assert other.chat_input(key="ask").disabled
@@ -224,12 +224,12 @@ def chatgpt(*titles: str, text: str = "") -> bytes:
 
 def import_window() -> None:
     """The window's content, and what is told afterwards."""
-    from component.page.view import current, words
-    from component.sidebar.bring_in import _draw_import, draw_imported
+    from component.page.view import build_page_view, build_page_words
+    from component.sidebar.bring_in import _render_session_import_form, render_import_result
 
-    view = current(words())
-    _draw_import(view)
-    draw_imported(view)
+    view = build_page_view(build_page_words())
+    _render_session_import_form(view)
+    render_import_result(view)
 
 
 def importing(data: bytes, name: str = "conversations.json") -> AppTest:

@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 from graph.turn.agent import open_agent
 from graph.turn.event import Done
 from graph.turn.request import Request
-from settings import load
+from settings import load_settings
 from tests.conftest import Serve
 from tests.retrieval.test_embedding import embedded
 from tests.stub.reply import Reply, called, said
@@ -64,7 +64,7 @@ def test_a_message_reaches_the_client_by_few_calls_and_threads(serve: Serve, mon
     at.chat_input(key="ask").set_value("안녕, 오늘 일정을 정리해 줘").run()
     assert not at.exception
     calls, threads = seen[0]
-    assert calls[0].endswith("_submit")
+    assert calls[0].endswith("_submit_chat_message")
     assert threads <= THREADS
     assert len(calls) <= CALLS, "\n".join(calls)
 
@@ -97,7 +97,7 @@ def test_a_turn_that_searches_takes_no_thread_for_its_calls(tmp_path: Path, monk
             "embedding_model": "stub-embedding",
         }
         plain = {"memory": False, "titles": False, "ahead": False, "retrieval": True}
-        agent = open_agent(load(data_dir=tmp_path, local_servers=(), **hosted, **plain))
+        agent = open_agent(load_settings(data_dir=tmp_path, local_servers=(), **hosted, **plain))
         assert agent.library is not None
         agent.library.add([("fruit.md", b"# Fruit\n\nPears ripen in September.\n")])
         session = agent.store.create_session("en", 0.3).id

@@ -13,12 +13,16 @@ import pytest
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 ABOUT_CODE = ("architecture.md", "design.md", "specification.md", "words.md")
-LINKED = sorted(str(path.relative_to(ROOT)) for path in (*DOCS.glob("*.md"), *DOCS.glob("decision/*.md")))
+LINKED = sorted(
+    str(path.relative_to(ROOT)) for folder in ("", "decision/", "measured/") for path in DOCS.glob(f"{folder}*.md")
+)
 WORDS = {
     *("turn", "chunk", "summary", "record", "ledger", "memory", "fold", "entity", "part", "budget"),
     *("branch", "path", "passage", "section", "citation", "profile", "slot", "job", "step", "session"),
+    *("request", "door", "mark", "world", "story", "block", "entry"),
 }
-CHANGES = 10
+CHANGES = 25
+ROOMS = ("component", "door", "evaluation", "graph", "memory", "server", "store", "text", "world")
 NAME = re.compile(r"`([a-z_]\w*(?:\.\w+)+)`")
 LINK = re.compile(r"\[(?:`([\w.]+)`|[^\]]*)\]\((?!https?:|#)([^)#]+)\)")
 
@@ -97,9 +101,30 @@ def test_every_word_has_its_meaning_and_its_class() -> None:
 
 
 def test_every_usual_change_has_a_file_to_open() -> None:
-    rows = [line for line in read("architecture.md").split("## Ten usual changes")[1].splitlines() if line[:1] == "|"]
+    part = read("architecture.md").split("## Where do I change …")[1].split("\n## ")[0]
+    rows = [line for line in part.splitlines() if line[:1] == "|"]
     assert len(rows) - 2 == CHANGES
     assert [row for row in rows[2:] if not LINK.search(row.split(" | ")[1])] == []
+
+
+def rooms() -> list[Path]:
+    """The folders whose ``__init__`` says what they are for."""
+    return sorted(path for top in ROOMS for path in (ROOT / top).rglob("__init__.py"))
+
+
+def stands_in(folder: Path, name: str) -> bool:
+    """Whether a name in the docstring of a folder is that of a folder, a module or a thing in one of its modules."""
+    here = ".".join(folder.relative_to(ROOT).parts)
+    full = [name, f"{here}.{name}", *(f"{here}.{path.stem}.{name}" for path in folder.glob("*.py"))]
+    return any(defined_in(each) is not None or ROOT.joinpath(*each.split(".")).is_dir() for each in full)
+
+
+@pytest.mark.parametrize("path", rooms(), ids=lambda path: str(path.parent.relative_to(ROOT)))
+def test_a_folder_says_what_it_is_for_what_it_shows_and_what_it_may_import(path: Path) -> None:
+    about = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
+    assert re.search(r"^[^\n]+\.\n\nShows .+^May import ", about, re.MULTILINE | re.DOTALL), about
+    named = [name for name in re.findall(r"``([\w.]+)``", about) if not stands_in(path.parent, name)]
+    assert named == []
 
 
 @pytest.mark.parametrize(

@@ -12,15 +12,15 @@ from pathlib import Path
 import pytest
 
 import private
-from door.memory import export
+from door.terminal.memory import export_memory_file
 from graph.turn.agent import open_agent
 from memory import Memory
 from memory.redis.server import Server
 from model import scripted
 from model.file_lock import open_lock
 from retrieval import Library
-from retrieval.index.index_file import checked, published
-from settings import load
+from retrieval.index.index_file import publish_index_file, verify_index_file
+from settings import load_settings
 from store import Store
 
 
@@ -46,8 +46,8 @@ def opened(path: Path) -> None:
 
 def chat(folder: Path) -> None:
     """A conversation of a turn, ended."""
-    models = scripted.models(lambda _: "Yes.", lambda _: "A summary.")
-    agent = open_agent(load(data_dir=folder), lambda: models)
+    models = scripted.build_scripted_models(lambda _: "Yes.", lambda _: "A summary.")
+    agent = open_agent(load_settings(data_dir=folder), lambda: models)
     session = agent.store.create_session("en", 0.3)
     list(agent.run(session.id, "Hello"))
     assert readable(folder) == []  # while the databases are open, with their journals
@@ -82,15 +82,15 @@ def test_a_database_elsewhere_is_shut_and_its_folder_left(tmp_path: Path) -> Non
 
 def test_files_of_an_index_are_its_users_alone(tmp_path: Path) -> None:
     folder = tmp_path / "data" / "library"
-    with published(folder / "dense-1.faiss") as part:
+    with publish_index_file(folder / "dense-1.faiss") as part:
         part.write_bytes(b"vectors")
     assert readable(tmp_path / "data") == []
     opened(tmp_path / "data")
-    store = Store(load(data_dir=tmp_path / "data").database)
-    Library.open(load(data_dir=tmp_path / "data"), store).close()
+    store = Store(load_settings(data_dir=tmp_path / "data").database)
+    Library.open(load_settings(data_dir=tmp_path / "data"), store).close()
     store.close()
     assert readable(tmp_path / "data") == []
-    with checked(folder / "dense-1.faiss"):
+    with verify_index_file(folder / "dense-1.faiss"):
         pass
 
 
@@ -119,14 +119,14 @@ def test_an_export_over_a_file_that_all_could_read_is_its_users_alone(tmp_path: 
     file = tmp_path / "memory.json"
     file.write_text("old " * 1000)
     file.chmod(0o644)
-    assert export(load(data_dir=tmp_path / "data", memory=True), file) == 0
+    assert export_memory_file(load_settings(data_dir=tmp_path / "data", memory=True), file) == 0
     assert readable(file) == []
     assert json.loads(file.read_text("utf-8"))["memories"] == []
     assert readable(tmp_path / "data") == []
 
 
 def test_opening_memory_alone_shuts_the_data_folder(tmp_path: Path) -> None:
-    settings = load(data_dir=tmp_path / "data")
+    settings = load_settings(data_dir=tmp_path / "data")
     store = Store(settings.database)
     opened(tmp_path / "data")
     Memory.open(settings, store).close()
@@ -145,12 +145,12 @@ def test_a_shared_folder_and_what_a_link_leads_to_are_left(tmp_path: Path) -> No
     shared.chmod(0o1777)
     foreign.touch(0o644)
     (shared / "link").symlink_to(foreign)
-    private.shut_all(shared)
+    private.restrict_folder_to_owner(shared)
     assert stat.S_IMODE(shared.stat().st_mode) == 0o1777
     assert stat.S_IMODE(foreign.stat().st_mode) == 0o644
 
 
 def test_a_file_that_is_gone_is_no_error(tmp_path: Path) -> None:
-    private.shut(tmp_path / "gone")
-    private.shut_all(tmp_path / "gone")
+    private.restrict_to_owner(tmp_path / "gone")
+    private.restrict_folder_to_owner(tmp_path / "gone")
     assert not (tmp_path / "gone").exists()

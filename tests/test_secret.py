@@ -13,14 +13,14 @@ from streamlit.testing.v1 import AppTest
 from component.page.window import OPENED
 from component.settings.options import NAME
 from component.work import resource
-from door.doctor import examine
+from door.terminal.doctor import run_all_checks
 from errors import BadSetting, ModelUnreachable
 from graph.turn.agent import Agent, open_agent
 from graph.turn.event import Failed
 from model import scripted
-from model.call.stream import complete
+from model.call.stream import complete_answer
 from model.choice import probe, resolve
-from settings import load
+from settings import load_settings
 from store.database.schema import turn
 from tests.component.test_offer import run
 from tests.conftest import Serve
@@ -41,7 +41,9 @@ OLD = {
 
 def failing(folder: Path) -> tuple[Agent, str, Failed]:
     """An agent whose model at such an address is away, its conversation and how that ended."""
-    agent = open_agent(load(data_dir=folder, titles=False), lambda: scripted.models(_away, lambda _: ""))
+    agent = open_agent(
+        load_settings(data_dir=folder, titles=False), lambda: scripted.build_scripted_models(_away, lambda _: "")
+    )
     session = agent.store.create_session("en", 0.3).id
     *_, last = agent.run(session, "Hello")
     assert isinstance(last, Failed)
@@ -79,8 +81,8 @@ def test_a_row_of_an_earlier_version_is_read_and_exported_without_it(tmp_path: P
 
 def test_doctor_tells_none(tmp_path: Path) -> None:
     given = {"openai_base_url": ADDRESS, "database_url": "postgresql://me:sk-secret@127.0.0.1:9/x?password=sk-secret"}
-    chosen = load(data_dir=tmp_path, **given)
-    found = examine(chosen, "en", lambda code, message, values: (f"{code} {message}", json.dumps(values)))
+    chosen = load_settings(data_dir=tmp_path, **given)
+    found = run_all_checks(chosen, "en", lambda code, message, values: (f"{code} {message}", json.dumps(values)))
     assert "sk-secret" not in json.dumps([finding.plain() for finding in found], default=str)
 
 
@@ -88,19 +90,21 @@ def test_doctor_tells_none(tmp_path: Path) -> None:
 @table("address", ["ftp://me:sk-secret@host/v1", "me:sk-secret@host/v1", "http://me:sk secret@host/v1"])
 def test_an_address_that_cannot_be_used_is_told_without_it(name: str, address: str) -> None:
     with pytest.raises(BadSetting) as raised:
-        load(**{name: address})
+        load_settings(**{name: address})
     assert "secret" not in f"{raised.value} {raised.value.__cause__} {raised.value.values}"
 
 
 def test_the_log_of_requests_has_none(caplog: pytest.LogCaptureFixture) -> None:
     with Upstream(said("Hello")) as upstream, caplog.at_level(logging.DEBUG):
         address = upstream.url.replace("http://", "http://me:sk-secret@")
-        models = resolve.models(load(openai_base_url=address, openai_api_key="k", chat_model="m"))
-        complete(models.chat, "Hello")
-        probe.listed(address, "k", 5)
+        models = resolve.resolve_models(load_settings(openai_base_url=address, openai_api_key="k", chat_model="m"))
+        complete_answer(models.chat, "Hello")
+        probe.list_server_models(address, "k", 5)
     assert "HTTP Request" in caplog.text
     assert "sk-secret" not in caplog.text
-    assert "sk-secret" not in repr(resolve.find(load(openai_base_url=ADDRESS, chat_model="m", context_size=9000)).label)
+    assert "sk-secret" not in repr(
+        resolve.find_endpoint(load_settings(openai_base_url=ADDRESS, chat_model="m", context_size=9000)).label
+    )
 
 
 @pytest.mark.usefixtures("fresh")
@@ -112,7 +116,7 @@ def test_the_page_shows_none(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> N
     at.chat_input(key="ask").set_value("Hello").run()
     assert "127.0.0.1:9/v1" in texts(at)
     assert "sk-secret" not in everything(at)
-    until(lambda: resource.readiness().status.settled)
+    until(lambda: resource.find_shared_readiness().status.is_settled)
     at = page("en-US")
     at.session_state[OPENED] = (NAME, None, None)
     run(at)

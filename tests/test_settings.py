@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from errors import BadSetting
-from settings import Settings, load
+from settings import Settings, load_settings
 from tests.table import table
 
 
@@ -25,7 +25,7 @@ from tests.table import table
 )
 def test_what_cannot_work_is_named(name: str, value: str, code: str) -> None:
     with pytest.raises(BadSetting) as raised:
-        load(**{name: value})
+        load_settings(**{name: value})
     told = raised.value.values
     assert (told["name"].lower().removeprefix("gieok_"), told["reason_code"]) == (name, code)
     assert "sk-" not in str(raised.value)
@@ -34,7 +34,7 @@ def test_what_cannot_work_is_named(name: str, value: str, code: str) -> None:
 def test_a_key_of_the_environment_is_not_told_either(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "“sk-secret”")
     with pytest.raises(BadSetting, match="OPENAI_API_KEY") as raised:
-        load()
+        load_settings()
     assert "sk-secret" not in str(raised.value)
 
 
@@ -46,7 +46,7 @@ def test_a_file_of_settings_that_is_not_utf8_is_named(
     monkeypatch.setitem(Settings.model_config, "env_file", ".env")
     Path(".env").write_text("# 설명\nGIEOK_PORT=9000\n", encoding)
     with pytest.raises(BadSetting) as raised:
-        load()
+        load_settings()
     assert (raised.value.values["name"], raised.value.values["reason_code"]) == (".env", "no_utf8")
 
 
@@ -56,11 +56,11 @@ def test_the_mark_that_some_editors_put_at_the_start_of_a_file_hides_no_setting(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(Settings.model_config, "env_file", ".env")
     Path(".env").write_text("GIEOK_PORT=9000\n", "utf-8-sig")
-    assert load().port == 9000
+    assert load_settings().port == 9000
 
 
 def test_white_space_around_a_key_and_an_address_is_no_part_of_it() -> None:
-    given = load(openai_api_key=" sk-a\n", openai_base_url=" http://127.0.0.1:1/v1 ")
+    given = load_settings(openai_api_key=" sk-a\n", openai_base_url=" http://127.0.0.1:1/v1 ")
     assert given.openai_api_key is not None
     assert given.openai_api_key.get_secret_value() == "sk-a"
     assert given.openai_base_url == "http://127.0.0.1:1/v1"

@@ -9,7 +9,7 @@ import pytest
 
 import settings
 from graph.context.prompt import Limits
-from graph.context.turns import covered, due_chunks, should_summarize
+from graph.context.turns import due_chunks, find_last_covered_turn, should_summarize
 from graph.state import ChatState, SummaryRecord
 from graph.tool import MEMORY_TOOLS, TOOLS
 from memory.fold import MOST_SENTENCES
@@ -53,9 +53,9 @@ def test_the_turns_at_which_a_summary_is_due() -> None:
 def test_the_table_of_contexts(turn: str, summaries: str, raw: str) -> None:
     chunks = list(due_chunks(int(turn), []))
     ranges = re.findall(r"(\d+)[–-](\d+)", summaries)
-    assert [str(each) for each in range(covered([_record(chunk) for chunk in chunks]) + 1, int(turn) + 1)] == raw.split(
-        ", "
-    )
+    assert [
+        str(each) for each in range(find_last_covered_turn([_record(chunk) for chunk in chunks]) + 1, int(turn) + 1)
+    ] == raw.split(", ")
     if "…" in summaries:
         assert (len(chunks), [str(chunks[-1][0]), str(chunks[-1][-1])]) == (16, list(ranges[-1]))
     else:
@@ -82,7 +82,7 @@ def test_the_keys_of_a_summary_and_the_fields_of_the_state() -> None:
 @pytest.mark.parametrize(("part", "tokens", "name", "note"), rows("4.6"))
 def test_a_budget_is_the_default_of_its_setting(part: str, tokens: str, name: str, note: str) -> None:
     constants = {"system prompt with tool descriptions": Limits(1).system, "the question": Limits(1).question}
-    of_settings = {settings.variable(field): FIELDS[field].default for field in FIELDS}
+    of_settings = {settings.find_variable_name(field): FIELDS[field].default for field in FIELDS}
     assert (constants[part] if part in constants else of_settings[name]) == number(tokens)
 
 
@@ -107,7 +107,11 @@ def test_the_loop_over_documents() -> None:
 
 
 def test_tools_rates_and_sizes() -> None:
-    names = [tool.name for tool in TOOLS] + [make.__name__ for make in MEMORY_TOOLS] + [SEARCH, QUERY]
+    names = (
+        [tool.name for tool in TOOLS]
+        + [make.__name__.removeprefix("make_").removesuffix("_tool") for make in MEMORY_TOOLS]
+        + [SEARCH, QUERY]
+    )
     assert re.findall(r"`([a-z_]+)`", section("2.5").split(".\n")[0]) == names
     assert number(section("2.5").split("at most ")[1]) == FIELDS["tool_limit"].default
     assert f"Its default is {FIELDS['compression_rate'].default}" in section("3.3")

@@ -15,10 +15,10 @@ WITH_FIRST_USE = ("a2a", "aiohttp", "evaluation", "langchain_openai", "mcp", "mc
 """Packages of protocols, of evaluation, and of the client for models: each is imported when it is used."""
 READERS = ("docx", "openpyxl", "pptx", "pypdf", "pdfplumber")
 SERVICE = """
-from door.openai.app import create_app
+from door.endpoint import create_app
 from graph.turn.agent import open_agent
-from settings import current
-create_app(open_agent(current()), current())
+from settings import load_current_settings
+create_app(open_agent(load_current_settings()), load_current_settings())
 """
 PAGE = "import app"
 HELP = """
@@ -42,9 +42,13 @@ def imported(script: str, folder: Path) -> set[str]:
 @table(
     "name, script, absent",
     [
-        ("the service", SERVICE, (*WITH_FIRST_USE, *READERS, "psycopg", "streamlit")),
+        ("the service", SERVICE, (*WITH_FIRST_USE, *READERS, "PIL", "psycopg", "streamlit")),
         ("the page", PAGE, (*WITH_FIRST_USE, *READERS, "fastapi", "psycopg", "uvicorn")),
-        ("the help", HELP, (*WITH_FIRST_USE, *READERS, "langchain_core", "langgraph", "sqlalchemy", "streamlit")),
+        (
+            "the help",
+            HELP,
+            (*WITH_FIRST_USE, *READERS, "PIL", "langchain_core", "langgraph", "sqlalchemy", "streamlit"),
+        ),
     ],
 )
 def test_a_start_imports_only_what_the_first_request_needs(

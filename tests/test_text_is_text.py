@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 
 import errors
 import prompt
-from component.page.catalogue import LANGUAGES, Words, _catalogue
-from door import phrase as phrases
+from component.page.catalogue import LANGUAGES, Words, _load_catalogue
 from graph.answer.stop_word import StopWords
 from graph.turn.agent import Agent
-from store.options import Options
+from server import phrase as phrases
+from store.session.options import AnswerOptions
 from tests.graph.conftest import OpenAgent, agent, patient, session  # noqa: F401
 from tests.graph.talk import done, prompts, say
-from text.clean import clean
-from text.fence import framed, list_frames, unframed
+from text.clean import clean_text
+from text.fence import frame_outside_text, list_frames, remove_frames
 from world.lore.mention import Matcher
 
 SIGNS = [
@@ -64,9 +64,9 @@ def fill(template: str, said: str) -> tuple[dict[str, object], int]:
 @given(TEXTS)
 def test_in_every_prompt(said: str) -> None:
     for language in prompt.LANGUAGES:
-        for name in prompt.names(language):
-            names = prompt._template(name, language).get_identifiers()
-            made = prompt.render(name, language, **dict.fromkeys(names, said))
+        for name in prompt.list_prompt_names(language):
+            names = prompt._load_prompt_template(name, language).get_identifiers()
+            made = prompt.render_prompt(name, language, **dict.fromkeys(names, said))
             assert made.count(said) >= len(names), name
 
 
@@ -74,13 +74,13 @@ def test_in_every_prompt(said: str) -> None:
 @given(TEXTS)
 def test_in_every_sentence_of_the_page_the_doors_and_the_errors(said: str) -> None:
     for language in LANGUAGES:
-        for key, template in _catalogue(language).items():
+        for key, template in _load_catalogue(language).items():
             values, times = fill(template, said)
-            assert Words(language)._filled(template, values).count(said) >= times, key
+            assert Words(language)._fill_template(template, values).count(said) >= times, key
     for key, both in phrases.PHRASES.items():
         for spoken, template in zip(LANGUAGES, both, strict=True):
             values, times = fill(template, said)
-            assert phrases.phrase(spoken, key, **values).count(said) >= times, key
+            assert phrases.render_phrase(spoken, key, **values).count(said) >= times, key
     for _, kind in inspect.getmembers(errors, inspect.isclass):
         if issubclass(kind, errors.GieokError):
             values, times = fill(f"{kind.message} {kind.hint}", said)
@@ -90,10 +90,10 @@ def test_in_every_sentence_of_the_page_the_doors_and_the_errors(said: str) -> No
 @few
 @given(TEXTS, TEXTS)
 def test_in_the_frame_of_what_is_sent_along(name: str, said: str) -> None:
-    message = f"Look: {said}\n\n{framed(name, said, 'note')}"
+    message = f"Look: {said}\n\n{frame_outside_text(name, said, 'note')}"
     ((_, inner),) = list_frames(message)
-    assert inner == f"note\n\n{clean(said)}"
-    assert unframed(message) == f"Look: {said}".strip()
+    assert inner == f"note\n\n{clean_text(said)}"
+    assert remove_frames(message) == f"Look: {said}".strip()
 
 
 @few
@@ -114,8 +114,8 @@ def test_in_a_turn_with_a_role_a_document_and_an_answer(
     tmp_path: Path,
 ) -> None:
     bot = agent(lambda _: f"Answer: {NASTY}", ahead=False)
-    own = bot.store.create_session(language, 0.3, options=Options(f"Role: {NASTY}")).id  # type: ignore[arg-type]
-    sent = framed("list.txt", f"File: {NASTY}", "note")
+    own = bot.store.create_session(language, 0.3, options=AnswerOptions(f"Role: {NASTY}")).id  # type: ignore[arg-type]
+    sent = frame_outside_text("list.txt", f"File: {NASTY}", "note")
     for number in range(1, 6):
         assert done(say(bot, own, f"Question {number}: {NASTY}\n\n{sent}")).answer == f"Answer: {NASTY}"
         shown = prompts(bot)[-1]

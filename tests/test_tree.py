@@ -22,6 +22,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"app", "cli"}),
     frozenset({"bench"}),
     frozenset({"component", "door"}),
+    frozenset({"server"}),
     frozenset({"evaluation"}),
     frozenset({"graph"}),
     frozenset({"memory", "retrieval", "world", "host"}),
@@ -34,8 +35,8 @@ LAYERS: tuple[frozenset[str], ...] = (
 FENCES: dict[str, frozenset[str]] = {
     "streamlit": frozenset({"app", "component"}),
     "langgraph": frozenset({"graph", "store", "retrieval", "world"}),
-    **dict.fromkeys(("fastapi", "starlette", "uvicorn", "a2a", "fastmcp"), frozenset({"door"})),
-    **dict.fromkeys(("mcp", "mcp_types"), frozenset({"door", "host"})),
+    **dict.fromkeys(("fastapi", "starlette", "uvicorn", "a2a", "fastmcp"), frozenset({"door", "server"})),
+    **dict.fromkeys(("mcp", "mcp_types"), frozenset({"door", "server", "host"})),
     "sse_starlette": frozenset({"door"}),
     **dict.fromkeys(("pickle", "cloudpickle", "dill", "shelve", "joblib"), frozenset[str]()),
 }
@@ -46,7 +47,7 @@ SHOWING = (
     "component/chat/invitation.py",
     "component/settings/picker.py",
     "component/work/readiness.py",
-    "door/doctor.py",
+    "door/terminal/doctor.py",
 )
 """Where the kind of a model is asked: what the user chose among, what is being made ready, who has a key to be
 tried."""
@@ -258,10 +259,10 @@ def _variables(name: str, language: str) -> set[str]:
 
 
 def test_prompts_exist_in_every_language() -> None:
-    by_language = {language: prompt.names(language) for language in prompt.LANGUAGES}
-    assert all(names == prompt.names("en") for names in by_language.values()), by_language
+    by_language = {language: prompt.list_prompt_names(language) for language in prompt.LANGUAGES}
+    assert all(names == prompt.list_prompt_names("en") for names in by_language.values()), by_language
 
 
-@table("name", prompt.names("en"))
+@table("name", prompt.list_prompt_names("en"))
 def test_a_prompt_takes_the_same_variables_in_every_language(name: str) -> None:
     assert _variables(name, "ko") == _variables(name, "en")

@@ -3,15 +3,34 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container
+from itertools import count
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def clean(text: str) -> str:
+def clean_text(text: str) -> str:
     """Returns the text with lone surrogates replaced by U+FFFD and without NUL; changes nothing else."""
     return _SURROGATE.sub("\ufffd", text).replace("\x00", "")
 
 
-def encodable(written: str) -> str:
+def collapse_spaces(text: str) -> str:
+    """Returns the text on one line, with single spaces inside and none around it."""
+    return " ".join(text.split())
+
+
+def refuse_json_constant(name: str) -> None:
+    """Raises ``ValueError`` for a number that JSON does not know (NaN, Infinity), though Python's reader does."""
+    raise ValueError(f"{name} is not a number")
+
+
+def escape_surrogates(written: str) -> str:
     """Returns JSON that UTF-8 can encode: replaces lone surrogates by the escapes that JSON reads back."""
     return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", written)
+
+
+def choose_free_name(name: str, taken: Container[str]) -> str:
+    """Returns a file's name, with a number where it is taken: «map.png», «map (2).png» and on."""
+    stem, dot, suffix = name.rpartition(".")
+    numbered = (f"{stem or suffix} ({number}){dot if stem else ''}{suffix if stem else ''}" for number in count(2))
+    return name if name not in taken else next(other for other in numbered if other not in taken)

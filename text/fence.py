@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-from text.clean import clean
+from text.clean import clean_text
 
 
-def fenced(text: str, *tags: str) -> str:
+def fence_text(text: str, *tags: str) -> str:
     """Returns the text as data that can neither close nor open a frame of these tags."""
-    return re.sub(rf"<(?=\s*/?\s*(?:{'|'.join(tags)}))", "‹", clean(text), flags=re.IGNORECASE)
+    return re.sub(rf"<(?=\s*/?\s*(?:{'|'.join(tags)}))", "‹", clean_text(text), flags=re.IGNORECASE)
 
 
 OUTSIDE = "outside"
@@ -17,10 +17,10 @@ OUTSIDE = "outside"
 _FRAME = re.compile(rf'<{OUTSIDE} name="(?P<name>[^"<>\n]*)">\n(?P<text>.*?)\n</{OUTSIDE}>', re.DOTALL)
 
 
-def framed(name: str, text: str, note: str) -> str:
+def frame_outside_text(name: str, text: str, note: str) -> str:
     """Returns text from outside in a frame that it cannot leave. ``note``: what the model must know of it."""
-    label = " ".join(fenced(name, OUTSIDE).replace('"', "'").replace("<", "‹").replace(">", "›").split())
-    return f'<{OUTSIDE} name="{label[:200]}">\n{note}\n\n{fenced(text, OUTSIDE)}\n</{OUTSIDE}>'
+    label = " ".join(fence_text(name, OUTSIDE).replace('"', "'").replace("<", "‹").replace(">", "›").split())
+    return f'<{OUTSIDE} name="{label[:200]}">\n{note}\n\n{fence_text(text, OUTSIDE)}\n</{OUTSIDE}>'
 
 
 def has_frame(text: str) -> bool:
@@ -28,17 +28,17 @@ def has_frame(text: str) -> bool:
     return _FRAME.search(text) is not None
 
 
-def unframed(text: str) -> str:
+def remove_frames(text: str) -> str:
     """Returns what the user said, without what was sent along."""
     return _FRAME.sub("", text).strip() if has_frame(text) else text
 
 
 def find_words(text: str) -> str:
     """Returns what a message is known and compared by: what the user said, or all of it where the user said nothing."""
-    return unframed(text) or text
+    return remove_frames(text) or text
 
 
-def reword(text: str, words: str) -> str:
+def reword_message(text: str, words: str) -> str:
     """Returns a message with other words of the user; what was sent along stays, in front of them."""
     return "\n\n".join([*(frame[0] for frame in _FRAME.finditer(text)), words])
 

@@ -17,7 +17,7 @@ def has_korean(text: str) -> bool:
     return _KOREAN.search(text) is not None
 
 
-def detect(text: str, default: Language = "en") -> Language:
+def detect_language(text: str, default: Language = "en") -> Language:
     """Returns ``ko`` or ``en``; ``default`` when the text has no words.
 
     Korean sentences hold many Latin words (brands, code), and English sentences hold few Korean words, so a Korean word

@@ -56,22 +56,22 @@ _LAST_WORD = re.compile(r"(\S+)$")
 _MARKER = re.compile(r"^\s*(?:\(?\d{1,3}|[A-Za-z가-힣])$")
 
 
-def split(text: str) -> list[str]:
+def split_sentences(text: str) -> list[str]:
     """Returns the sentences in order, stripped; a line break always ends a sentence. Loses only white space."""
-    return [sentence for line in text.splitlines() for sentence in _line(line)]
+    return [sentence for line in text.splitlines() for sentence in _split_line_sentences(line)]
 
 
-def _line(line: str) -> list[str]:
+def _split_line_sentences(line: str) -> list[str]:
     pieces, start = [], 0
     for mark in _END.finditer(line):
-        if _ends(line, start, mark):
+        if _is_sentence_end(line, start, mark):
             pieces.append(line[start : mark.end()].strip())
             start = mark.end()
     pieces.append(line[start:].strip())
     return [piece for piece in pieces if piece]
 
 
-def _ends(line: str, start: int, mark: re.Match[str]) -> bool:
+def _is_sentence_end(line: str, start: int, mark: re.Match[str]) -> bool:
     """Returns whether this mark ends a sentence. A full stop after an abbreviation, an initial or a list marker, or
     inside a date, does not end a sentence.
     """

@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from model.call.token import estimate
-from model.file_lock import written
-from store.world.record import Alias, Changes, Character, LoreEntry, NewNode, Node, World
+from model.call.token import estimate_tokens
+from model.file_lock import translate_disk_errors
+from store.world.record import Alias, Changes, Character, LoreEntry, NewNode, StoryNode, World
 from text.language import Language
 from world.book.container import is_png
 from world.book.model import Book, Card
-from world.budget import Budgets
-from world.engine import Engine
-from world.file import PREFIX
-from world.front import parsed, with_budget
-from world.macro import Names, expand
-from world.state import FULL_HP
+from world.engine import WorldEngine
+from world.file.file import PREFIX
+from world.file.front import parse_world_file, with_budget
+from world.lore.macro import Names, expand_macros
+from world.prompt.budget import Budgets
+from world.story.state import FULL_HP
 
 SHARE = 3
 """A card's text may take a third of what the model reads at once."""
@@ -41,7 +41,7 @@ class Beginning:
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class PrefixRoom:
     """What a card's text takes. ``budget``: of stable_prefix.md as it is set; ``most``: the largest that the model's
     window allows."""
 
@@ -60,14 +60,14 @@ class Room:
         return self.tokens > max(self.most, self.budget)
 
 
-def room_for(engine: Engine, card: Card, language: Language, player: str, before: str = "") -> Room:
+def room_for(engine: WorldEngine, card: Card, language: Language, player: str, before: str = "") -> PrefixRoom:
     """Returns what the text of a card takes, behind what stands in stable_prefix.md already."""
     text = "\n\n".join(filter(None, (before, card.prefix(language))))
-    tokens = estimate(expand(text, Names(player, card.short_name), ""))
-    return Room(tokens, Budgets.of(engine.settings).prefix, engine.models().context_size // SHARE)
+    tokens = estimate_tokens(expand_macros(text, Names(player, card.short_name), ""))
+    return PrefixRoom(tokens, Budgets.of(engine.settings).prefix, engine.models().context_size // SHARE)
 
 
-def found(engine: Engine, beginning: Beginning) -> tuple[World, Node | None]:
+def create_story_world(engine: WorldEngine, beginning: Beginning) -> tuple[World, StoryNode | None]:
     """Creates a world; returns it with the turn of its greeting, None without one. Nothing stays of one that fails.
 
     Raises ``Empty``, ``TooLong``, ``BadWorldFile``, ``DiskFull``, ``StoreUnavailable``.
@@ -76,9 +76,9 @@ def found(engine: Engine, beginning: Beginning) -> tuple[World, Node | None]:
     world = worlds.create(beginning.name, beginning.language, beginning.player)
     try:
         worlds.set_begin_state(world.id, beginning.changes)
-        return world, _told(engine, world, beginning, beginning.prefix)
+        return world, _store_world_texts(engine, world, beginning, beginning.prefix)
     except Exception:
-        remove(engine, world)
+        remove_story_world(engine, world)
         raise
 
 
@@ -95,7 +95,7 @@ def from_book(book: Book, language: Language, player: str, whole: bool | None = 
     return Beginning(book.card.name, language, player, greetings, prefix, changes, book.entries, book, whole)
 
 
-def take_in(engine: Engine, world: World, book: Book, whole: bool | None = None) -> Node | None:
+def add_book_to_world(engine: WorldEngine, world: World, book: Book, whole: bool | None = None) -> StoryNode | None:
     """Adds what a file of another program holds to a world: its entries, and of a card its text behind the prefix, its
     character, and its greetings as further beginnings. Returns the turn of the first greeting, or None.
 
@@ -114,18 +114,18 @@ def take_in(engine: Engine, world: World, book: Book, whole: bool | None = None)
     own = beginning.prefix
     if own and book.card is not None:  # in a world of its own texts {{char}} is nobody
         own = Names("", book.card.short_name).fill(own)
-    prefix = "\n\n".join(filter(None, (_prefix(engine, world).strip(), own))) if own else ""
-    return _told(engine, world, beginning, prefix)
+    prefix = "\n\n".join(filter(None, (_read_prefix_file(engine, world).strip(), own))) if own else ""
+    return _store_world_texts(engine, world, beginning, prefix)
 
 
-def book_of(engine: Engine, world: World) -> Book:
+def book_of(engine: WorldEngine, world: World) -> Book:
     """Returns a world as a file for other programs: its lorebook, and its card. What came from a file comes out as it
     was there; a text or greeting that was changed since comes out as it is now. Raises ``WorldUnknown``,
     ``BadWorldFile``."""
     files = engine.files
     prefix = files.read(world.id, PREFIX).body if PREFIX in files.names(world.id) else ""
     begun = engine.store.worlds.children(world.id, 0)
-    greetings = [node.answer for node in begun if not node.question.strip()]
+    greetings = [*dict.fromkeys(node.answer for node in begun if not node.question.strip())]  # of all stories
     lore, stored = tuple(engine.store.worlds.lore(world.id)), files.cards.read(world.id)
     if stored is None:
         return Book(world.name, lore, _own_card(world, prefix, greetings))
@@ -154,17 +154,17 @@ def _own_card(world: World, prefix: str, greetings: Sequence[str]) -> Card:
     return Card(world.name, fields)
 
 
-def remove(engine: Engine, world: World) -> None:
+def remove_story_world(engine: WorldEngine, world: World) -> None:
     """Removes a world with its stories and files. Raises ``WorldUnknown``, ``StoreUnavailable``."""
     engine.store.worlds.delete(world.id)
-    with written(engine.settings.data_dir / "world"):
+    with translate_disk_errors(engine.settings.data_dir / "world"):
         engine.files.remove_all(world.id)
 
 
-def _told(engine: Engine, world: World, beginning: Beginning, prefix: str) -> Node | None:
+def _store_world_texts(engine: WorldEngine, world: World, beginning: Beginning, prefix: str) -> StoryNode | None:
     """Stores the texts of a world: its file first, because the entries ask for the character's name."""
     book = beginning.book
-    with written(engine.settings.data_dir / "world"):
+    with translate_disk_errors(engine.settings.data_dir / "world"):
         if book is not None and book.origin is not None and engine.files.cards.read(world.id) is None:
             engine.files.cards.write(world.id, book, beginning.prefix)
         if prefix:
@@ -181,15 +181,15 @@ def _told(engine: Engine, world: World, beginning: Beginning, prefix: str) -> No
     return told[0] if told else None
 
 
-def _fit_prefix(engine: Engine, world: World, beginning: Beginning, text: str) -> str:
+def _fit_prefix(engine: WorldEngine, world: World, beginning: Beginning, text: str) -> str:
     """Returns the text of stable_prefix.md, of a card with a budget that holds all of it, unless it is larger than the
     model's window allows and the user has chosen to have it cut."""
     card = beginning.book.card if beginning.book is not None else None
     if card is None:
         return text
-    body = parsed(PREFIX, text.encode("utf-8", "replace")).body
-    tokens = estimate(expand(body, Names(world.player, card.short_name), ""))
-    room = Room(tokens, Budgets.of(engine.settings).prefix, engine.models().context_size // SHARE)
+    body = parse_world_file(PREFIX, text.encode("utf-8", "replace")).body
+    tokens = estimate_tokens(expand_macros(body, Names(world.player, card.short_name), ""))
+    room = PrefixRoom(tokens, Budgets.of(engine.settings).prefix, engine.models().context_size // SHARE)
     keeps = room.is_raised if beginning.whole is None else beginning.whole and tokens > room.budget
     return with_budget(text, tokens + SPARE) if keeps else text
 
@@ -198,10 +198,19 @@ SPARE = 20
 """Tokens by which a raised budget is larger than the text, for names that are longer than the macros."""
 
 
-def _prefix(engine: Engine, world: World) -> str:
+def _read_prefix_file(engine: WorldEngine, world: World) -> str:
     """Returns stable_prefix.md as it is, front matter included; empty when there is none. Raises ``BadWorldFile``, so
     that one that cannot be read is not written over."""
     return engine.files.text(world.id, PREFIX) if PREFIX in engine.files.names(world.id) else ""
 
 
-__all__ = ["Beginning", "Room", "book_of", "found", "from_book", "remove", "room_for", "take_in"]
+__all__ = [
+    "Beginning",
+    "PrefixRoom",
+    "add_book_to_world",
+    "book_of",
+    "create_story_world",
+    "from_book",
+    "remove_story_world",
+    "room_for",
+]

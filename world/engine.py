@@ -1,50 +1,57 @@
 """The engine of story worlds, which every way in uses: the endpoint, the page, the benches.
 
 A turn: the line of the story is recognised by the texts of the client's history, the context is built without any model
-call, one call upstream answers (``world.turn``), and the answer is stored as it came and worked off behind it.
+call, one call upstream answers (``door.openai.world.build_roleplay_work``), and the answer is stored as it came and
+worked off behind it.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from typing import Any
 
-from errors import EmbeddingFailed, GieokError, WorldMendOverwritten
+from errors import EmbeddingFailed, GieokError, WorldMendOverwritten, format_error_trace
 from history.script import read_script
+from model.call.token import estimate_tokens
 from model.embedding import Embedder, Vectors
 from model.modelset import ModelSet
 from settings import Settings
 from store import Store
+from store.session.opening import TurnPlace
 from store.world import change
-from store.world.record import Changes, Finding, Known, NewNode, Node, World
+from store.world.change import ChangedValue
+from store.world.record import Changes, KnownHistory, NewNode, StoryFinding, StoryNode, World
 from store.world.worlds import DEFAULT_PLAYER
 from text.cut import cut_graphemes
-from text.language import Language, detect
-from world.ahead import coming
-from world.block import instruction
-from world.budget import SMALL, Budgets, smaller
-from world.context import Context, Given, build
-from world.extract import Extractor
-from world.file import WorldFiles
+from text.language import Language, detect_language
+from world.block import build_block_instruction
+from world.extraction.extract import Extractor
+from world.file.file import WorldFiles
 from world.lore.lorebook import Lorebook
-from world.macro import Moment
-from world.placement import Placed
-from world.scan import Fit, read_scan
-from world.source import Source, asked
-from world.state import IMPORTANT, RECENT, State
-from world.story import Stories
-from world.told import Line, Told, told
+from world.lore.macro import Moment
+from world.lore.standing import ROOM
+from world.prompt.budget import SMALL, Budgets, choose_smaller_budgets
+from world.prompt.context import Given, WorldContext, build_world_context
+from world.prompt.placement import Placed
+from world.prompt.receipt import read_usage
+from world.prompt.scan import Fit, read_scan
+from world.prompt.source import Source, cut_query_text
+from world.story.state import IMPORTANT, RECENT, StoryState
+from world.story.story import Stories
+from world.story.told import StoryMessage, ToldStory, build_told_story
+from world.turn.ahead import build_next_beginning
 
 log = logging.getLogger("gieok.world")
 
 WAIT_SECONDS = 0.3
 """How long a request waits until the turn before it is worked off."""
-NOTHING = Known(None, 0)
+NOTHING = KnownHistory(None, 0)
 COMPARED = 10
 """Lorebook entries up to which none is compared with the question: all are candidates then."""
 NAME_WORDS, NAME_CHARS = 6, 60
@@ -52,38 +59,50 @@ UNNAMED: dict[Language, str] = {"ko": "이야기", "en": "Story"}
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class RecognisedRequest:
     """A request that is recognised.
 
     ``world``: None for a world that does not exist yet. ``parent``: the turn that the new one follows, after ``given``:
     the turns that only the client knows. ``base``: the turn whose state counts: the parent, or the turn whose answer
     goes on. ``number``: of the new turn. ``known``: what else the client's history says of the turns up to ``parent``.
+    ``place``: of the row of the new turn, where it was begun already; ``began``: when the request came.
+    ``told_numbers``: of the told turns, where turns between them failed: those have a number, and are not told.
     """
 
     world: World | None
-    told: Told
-    parent: Node | None
-    base: Node | None
+    told_story: ToldStory
+    parent: StoryNode | None
+    base: StoryNode | None
     given: tuple[tuple[str, str], ...]
     fit: Fit
     number: int
-    known: Known = NOTHING
+    known: KnownHistory = NOTHING
+    place: TurnPlace | None = None
+    began: float = field(default_factory=time.monotonic)
+    told_numbers: tuple[int, ...] = ()
 
     @property
     def question(self) -> str:
-        return self.told.question
+        return self.told_story.question
+
+    @property
+    def turn_numbers(self) -> tuple[int, ...]:
+        """The numbers of the told turns, and of the new one."""
+        told = self.told_numbers or range(self.number - len(self.told_story.turns), self.number)
+        return (*told, self.number)
 
     @property
     def continues(self) -> bool:
         """Whether the answer of the turn goes on."""
-        return bool(self.told.before) and not self.told.tools
+        return bool(self.told_story.before) and not self.told_story.tools
 
 
 @dataclass(frozen=True, slots=True)
 class Prompted:
-    """What a request gets beside the client's messages (``world.context.Context``). ``late``: how many turns before it
-    are not in the state yet. ``before``: the receipt of the request before, or None. ``last``: what stands behind the
-    last message, each text with its role; ``deep``: what stands further up, with its depth."""
+    """What a request gets beside the client's messages (``world.prompt.context.WorldContext``). ``late``: how many
+    turns before it are not in the state yet. ``before``: the receipt of the request before, or None. ``last``: what
+    stands behind the last message, each text with its role; ``deep``: what stands further up, with its depth;
+    ``standing``: what stands with a turn, with its number."""
 
     prefix: str
     changing: str
@@ -92,9 +111,10 @@ class Prompted:
     before: Mapping[str, Any] | None = None
     last: tuple[tuple[str, str], ...] = ()
     deep: tuple[tuple[int, str, str], ...] = ()
+    standing: tuple[tuple[int, str], ...] = ()
 
 
-class Engine:
+class WorldEngine:
     """The engine as one user: other users' worlds do not exist for it. ``models``: returns the models in use."""
 
     def __init__(
@@ -113,24 +133,28 @@ class Engine:
     @classmethod
     def open(
         cls, settings: Settings, store: Store, models: Callable[[], ModelSet], embedder: Embedder | None = None
-    ) -> Engine:
+    ) -> WorldEngine:
         """Opens the engine, and works off the turns that an earlier process left."""
         from model import embedding
 
-        embedder = embedder or embedding.embedder(settings)
+        embedder = embedder or embedding.choose_embedder(settings)
         files = WorldFiles(settings.data_dir / "world")
-        source = Source(files, Budgets.of(settings), embedder.name, lambda language: _instruction(models(), language))
+        source = Source(
+            files, Budgets.of(settings), embedder.name, lambda language: _choose_block_instruction(models(), language)
+        )
         stories = Stories(store.everyone.worlds)
         extractor = Extractor(store.everyone, stories, source, files, models, embedder, settings)
         return cls(settings, store, models, embedder, stories, source, extractor)
 
-    def of(self, user: str) -> Engine:
+    def of(self, user: str) -> WorldEngine:
         """Returns the same engine for another user."""
         return self.using(self.store.of(user))
 
-    def using(self, store: Store) -> Engine:
-        """Returns the same engine on the store of another user."""
-        return Engine(self.settings, store, self.models, self._embedder, self._stories, self._source, self._extractor)
+    def using(self, store: Store, models: Callable[[], ModelSet] | None = None) -> WorldEngine:
+        """Returns the same engine on the store of another user. ``models``: that answer; None: the same."""
+        return WorldEngine(
+            self.settings, store, models or self.models, self._embedder, self._stories, self._source, self._extractor
+        )
 
     def close(self) -> None:
         """Ends the work behind answers; what is left is worked off at the next start."""
@@ -140,22 +164,22 @@ class Engine:
         """Waits until nothing is left to do behind answers, at most so long; returns whether it is so."""
         return self._extractor.idle(seconds)
 
-    def state(self, node: Node | None, world: World | None = None) -> State:
+    def state(self, node: StoryNode | None, world: World | None = None) -> StoryState:
         """Returns the state after a turn, as far as turns are worked off; of a world before its first turn."""
         assert node is not None or world is not None
         return self._stories.state(node, world or self.store.worlds.world(node.world if node else ""))
 
     # --- a turn ---------------------------------------------------------------------------------
 
-    def begin(self, lines: Sequence[Line], world: World | None = None) -> Begun:
+    def begin(self, lines: Sequence[StoryMessage], world: World | None = None) -> RecognisedRequest:
         """Recognises the line of a story by a client's messages; writes nothing. ``world``: the one that the client
         named; None for whichever of the user's worlds knows the history, or a new one."""
-        request = told(lines)
+        request = build_told_story(lines)
         pairs = [*request.turns, *([(request.question, request.before)] if request.before else [])]
         named = world.id if world else None
-        known = self.store.worlds.known(named, pairs) if pairs else NOTHING
+        known = self.store.worlds.find_known_history(named, pairs) if pairs else NOTHING
         if not pairs and (script := read_script(request.question)):
-            known = self.store.worlds.known(named, script.turns)
+            known = self.store.worlds.find_known_history(named, script.turns)
             if known.node is not None:  # else it is a message with labels
                 request, pairs = replace(request, turns=script.turns, question=script.question), [*script.turns]
         home = known.node.world if known.node else known.world
@@ -163,16 +187,16 @@ class Engine:
         node, count = known.node, known.count
         if request.before and node is not None and count == len(pairs):
             parent = self.store.worlds.node(node.parent) if node.parent else None
-            return Begun(world, request, parent, node, (), "continues", node.turn, known)
+            return RecognisedRequest(world, request, parent, node, (), "continues", node.turn, known)
         given = request.turns[count:]
         number = (node.turn if node else 0) + len(given) + (1 if request.question else 0)
         if node is None and given and not given[0][0]:
             number -= 1  # a greeting is turn 0
         fit = self._fit(world, request, node, given)
         fit = "ambiguous" if known.ambiguous and fit in ("goes_on", "again") else fit
-        return Begun(world, request, node, node, given, fit, number, known)
+        return RecognisedRequest(world, request, node, node, given, fit, number, known)
 
-    def _fit(self, world: World | None, request: Told, node: Node | None, given: Sequence[Any]) -> Fit:
+    def _fit(self, world: World | None, request: ToldStory, node: StoryNode | None, given: Sequence[Any]) -> Fit:
         if request.before and not request.tools:
             return "continues"
         if given and (node is not None or any(question for question, _ in given)):
@@ -182,34 +206,45 @@ class Engine:
             return "again"
         return "goes_on" if node is not None else "new"
 
-    def prompt(self, begun: Begun, deepest: int = 1) -> Prompted:
+    def prompt(self, begun: RecognisedRequest, deepest: int = 1, *, stands: bool = False) -> Prompted:
         """Builds the context of a request; calls no chat model. ``deepest``: the greatest depth in the chat at which an
-        entry may stand; a model that reads ahead would have to read what stands behind it. Waits a moment for the turn
+        entry may stand; a model that reads ahead would have to read what stands behind it. ``stands``: whether lore may
+        stand with the turns of the client's messages. Waits a moment for the turn
         before, if that is still being worked off; else the older state counts, and the report says so."""
         self._extractor.give_way()
         base, late = begun.base, self._late(begun.base)
-        context = self._context(begun, late, 1 if self.reads_ahead else deepest)
+        ahead = self.reads_ahead
+        context = self._context(begun, late, 1 if ahead else deepest, stands=stands and not ahead)
         before = base.receipt if base else None
-        return Prompted(context.prefix, context.changing, context.report, late, before, context.last, context.deep)
+        return Prompted(
+            context.prefix,
+            context.changing,
+            context.report,
+            late,
+            before,
+            context.last,
+            context.deep,
+            context.standing,
+        )
 
-    def preview(self, begun: Begun) -> dict[str, Any]:
-        """Returns the report of a request that nobody sends (``world.context.Context``): what its prompt would have,
-        and why. Waits for nothing and interrupts nothing."""
-        return self._context(begun, 0).report
+    def preview(self, begun: RecognisedRequest) -> dict[str, Any]:
+        """Returns the report of a request that nobody sends (``world.prompt.context.WorldContext``): what its prompt
+        would have, and why. Waits for nothing and interrupts nothing."""
+        return self._context(begun, 0, stands=not self.reads_ahead).report
 
-    def prefix(self, begun: Begun) -> str:
+    def prefix(self, begun: RecognisedRequest) -> str:
         """Returns the part of a request's context that stands first. Waits for nothing and interrupts nothing."""
         return self._context(begun, 0).prefix
 
     def finish(
         self,
-        begun: Begun,
+        begun: RecognisedRequest,
         raw: str,
         shown: str,
         receipt: Mapping[str, Any] | None,
         report: Mapping[str, Any] | None,
         stopped: bool = False,
-    ) -> Node:
+    ) -> StoryNode:
         """Stores an answer as it came and works it off (``keep``, ``work_off``)."""
         node = self.keep(begun, raw, shown, receipt, report, stopped)
         self.work_off(node)
@@ -217,48 +252,64 @@ class Engine:
 
     def keep(
         self,
-        begun: Begun,
+        begun: RecognisedRequest,
         raw: str,
         shown: str,
         receipt: Mapping[str, Any] | None,
         report: Mapping[str, Any] | None,
         stopped: bool = False,
-    ) -> Node:
+        model: str = "",
+    ) -> StoryNode:
         """Stores an answer as it came, after the turns that only the client knew. ``stopped``: the reader ended the
-        answer; what was shown is kept."""
+        answer; what was shown is kept. ``model``: the one that answered."""
         worlds = self.store.worlds
         world = begun.world or self.create(begun)
         parent = begun.parent
-        if begun.known.wordings:
-            worlds.learn(world.id, begun.known.wordings)
+        if begun.known.wordings and begun.known.node is not None:
+            worlds.learn(begun.known.node, begun.known.wordings)
         if begun.known.edits and parent is not None:
             parent = worlds.rebase(parent, begun.known.edits)
-        told_turns = list[Node]()
+        told_turns = list[StoryNode]()
         for question, answer in begun.given:
-            parent = worlds.add(world.id, parent, NewNode(question, (answer,), answer, "given"))
+            given = NewNode(
+                question, (answer,), answer, "given", tokens=estimate_tokens(question) + estimate_tokens(answer)
+            )
+            parent = worlds.add(world.id, parent, given)
             told_turns.append(parent)
         self._extractor.read_told(told_turns)
         if stopped:
             report = {**(report or {}), "stopped": True}
         new = NewNode(
             begun.question,
-            begun.told.answers(shown),
-            _grown(begun, raw),
+            begun.told_story.answers(shown),
+            _join_grown_answer(begun, raw),
             "raw",
             dict(receipt) if receipt is not None else None,
             dict(report) if report is not None else None,
+            estimate_tokens(begun.question) + estimate_tokens(shown),
+            read_usage(receipt, model) if receipt else None,
+            time.monotonic() - begun.began,
         )
-        return worlds.add(world.id, parent, new)
+        return worlds.add(world.id, parent, new, begun.place)
 
-    def work_off(self, node: Node) -> None:
+    def work_off(self, node: StoryNode) -> None:
         """Works off an answer: what code can read at once, the rest behind."""
-        if not self._extractor.work(node):
+        if not self._work_at_once(node):
             self._extractor.submit(node)
 
-    def read_ahead(self, node: Node, given: Placed) -> None:
+    def _work_at_once(self, node: StoryNode) -> bool:
+        """Works a turn off as far as code can; returns False when something is left. A fault leaves it to the worker:
+        the story goes on without it."""
+        try:
+            return self._extractor.work(node)
+        except Exception as error:
+            log.error("turn %d was not worked off: %s", node.turn, format_error_trace(error))
+            return False
+
+    def read_ahead(self, node: StoryNode, given: Placed) -> None:
         """Lets a model that reads ahead read the beginning of the prompt that follows a turn, behind the answer."""
         if self.reads_ahead:
-            self._extractor.read_ahead(node.world, partial(coming, given, node.answer))
+            self._extractor.read_ahead(node.world, partial(build_next_beginning, given, node.answer))
 
     @property
     def reads_ahead(self) -> bool:
@@ -268,9 +319,9 @@ class Engine:
         except GieokError:
             return False
 
-    def create(self, begun: Begun) -> World:
+    def create(self, begun: RecognisedRequest) -> World:
         """Creates the world of a story that nobody knew."""
-        told_world = unsaved(begun)
+        told_world = build_unsaved_world(begun)
         return self.store.worlds.create(told_world.name, told_world.language, told_world.player)
 
     # --- the page -------------------------------------------------------------------------------
@@ -278,56 +329,66 @@ class Engine:
     def play(
         self,
         world_id: str,
-        parent: Node | None,
+        parent: StoryNode | None,
         question: str,
         stop: threading.Event,
         emit: Callable[[str], object],
-    ) -> Node:
-        """Answers a message of the player without a client (``world.play.play``)."""
-        from world.play import play  # which uses this module
+        place: TurnPlace | None = None,
+    ) -> StoryNode:
+        """Answers a message of the player without a client (``world.turn.play.play_story_turn``)."""
+        from world.turn.play import play_story_turn  # which uses this module
 
-        return play(self, world_id, parent, question, stop, emit)
+        return play_story_turn(self, world_id, parent, question, stop, emit, place)
 
-    def expect(self, world_id: str, parent: Node | None) -> None:
+    def expect(self, world_id: str, parent: StoryNode | None) -> None:
         """Lets a model that reads ahead read the beginning of the next prompt: a player has opened the story. Raises
         ``WorldUnknown``."""
-        from world.play import upcoming
+        from world.turn.play import build_prompt_beginning
 
         self.store.worlds.world(world_id)
         if self.reads_ahead:
-            self._extractor.read_ahead(world_id, partial(upcoming, self, world_id, parent))
+            self._extractor.read_ahead(world_id, partial(build_prompt_beginning, self, world_id, parent))
 
     def learn(self, world_id: str) -> None:
         """Computes the vectors of a lorebook that has just come, behind the page."""
         self._extractor.learn(world_id)
 
-    def after(self, world_id: str, parent: Node | None, question: str) -> Begun:
+    def after(self, world_id: str, parent: StoryNode | None, question: str) -> RecognisedRequest:
         """Returns the request for the turn after ``parent``. Raises ``WorldUnknown``."""
         world = self.store.worlds.world(world_id)
-        request = Told((), question)
+        request = ToldStory((), question)
         number = (parent.turn if parent else 0) + 1
-        return Begun(world, request, parent, parent, (), self._fit(world, request, parent, ()), number)
+        return RecognisedRequest(world, request, parent, parent, (), self._fit(world, request, parent, ()), number)
 
-    def correct(self, node: Node, changes: Changes) -> Node:
-        """Changes by hand what is so after the last turn of a story (``store.worlds.changed``)."""
+    def correct(self, node: StoryNode, changes: Changes) -> StoryNode:
+        """Changes by hand what is so after the last turn of a story (``store.worlds.correct_turn``)."""
         self._extractor.work(node)
-        corrected = self.store.worlds.changed(node, changes)
-        self._extractor.changed(corrected)
+        corrected = self.store.worlds.correct_turn(node, changes)
+        self._extractor.take_in_edit(corrected)
         return corrected
 
-    def undo_mend(self, finding: Finding) -> None:
-        """Takes back what the curator has put right in a table, where nobody has changed it at that turn since. Raises
-        ``WorldUnknown``; ``WorldMendOverwritten`` where all of it was changed, and the finding stays open."""
-        worlds, mend = self.store.worlds, finding.mend or {}
-        node = worlds.node(finding.node)
-        old, new = (change.changes_of(mend.get(name) or {}) for name in ("old", "new"))
-        back = change.take_back(old, new, self.state(node).changes())
+    def list_mended_values(self, finding: StoryFinding) -> list[ChangedValue]:
+        """Returns the values that the curator has put right and that can be taken back: nobody has changed them at that
+        turn since. Raises ``WorldUnknown``."""
+        old, new = _read_mend(finding)
+        return change.list_changed_values(old, new, self.state(self.store.worlds.node(finding.node)).changes())
+
+    def undo_mend(self, finding: StoryFinding, only: ChangedValue | None = None) -> None:
+        """Takes back what the curator has put right in a table, where nobody has changed it at that turn since.
+        ``only``: one value of it; the finding stays open while others are left. Raises ``WorldUnknown``;
+        ``WorldMendOverwritten`` where all of it was changed, and the finding stays open."""
+        worlds, node = self.store.worlds, self.store.worlds.node(finding.node)
+        old, new = _read_mend(finding)
+        now = self.state(node).changes()
+        back = change.take_back(old, new, now, only)
         if back == Changes():
             raise WorldMendOverwritten
+        left = only is not None and change.list_changed_values(old, new, now) != [only]
         with worlds.together() as rows:
             rows.amend(node, back)
-            rows.set_finding(finding.id, "dismissed")
-        self._extractor.changed(node)
+            if not left:
+                rows.set_finding(finding.id, "dismissed")
+        self._extractor.take_in_edit(node)
 
     @property
     def files(self) -> WorldFiles:
@@ -336,18 +397,22 @@ class Engine:
 
     # --- parts ----------------------------------------------------------------------------------
 
-    def _context(self, begun: Begun, late: int, deepest: int = 1) -> Context:
-        given = self._given(begun.world, begun, late) if begun.world is not None else self._nothing(begun)
+    def _context(self, begun: RecognisedRequest, late: int, deepest: int = 1, *, stands: bool = False) -> WorldContext:
+        given = self._gather_prompt_input(begun.world, begun, late) if begun.world is not None else self._nothing(begun)
         if self.models().profile.prompt == "bare":
-            given = replace(given, budgets=smaller(given.budgets, SMALL))
-        return build(replace(given, turn=begun.number, deepest=deepest))
+            given = replace(given, budgets=choose_smaller_budgets(given.budgets, SMALL))
+            stands = False
+        if stands:
+            report = begun.base.report if begun.base else None
+            given = replace(given, before=report, first=begun.turn_numbers[0], room=ROOM * given.budgets.lore)
+        return build_world_context(replace(given, turn=begun.number, deepest=deepest))
 
-    def _given(self, world: World, begun: Begun, late: int) -> Given:
+    def _gather_prompt_input(self, world: World, begun: RecognisedRequest, late: int) -> Given:
         """Returns what the prompt of a turn in a known world is made from."""
         worlds, base = self.store.worlds, begun.base
-        before = begun.number - len(begun.told.turns) if begun.told.turns else None
+        before = begun.turn_numbers[0] if begun.told_story.turns else None
         told_so_far = self._extractor.story(base).within(self.settings.world_budget_files, before) if base else ""
-        given = self._source.given(
+        given = self._source.gather_prompt_input(
             worlds,
             world,
             base,
@@ -362,19 +427,19 @@ class Engine:
         moment = Moment(scan.seed or f"{world.id}|{begun.number}", datetime.now(), world.language)
         return replace(given, scan=scan, moment=moment)
 
-    def _nothing(self, begun: Begun) -> Given:
+    def _nothing(self, begun: RecognisedRequest) -> Given:
         """Returns what the first prompt of a new world is made from."""
-        world = unsaved(begun)
-        asks = _instruction(self.models(), world.language)
-        return Given(world, State(world.player), begun.number, begun.question, Lorebook.of(()), instruction=asks)
+        world = build_unsaved_world(begun)
+        asks = _choose_block_instruction(self.models(), world.language)
+        return Given(world, StoryState(world.player), begun.number, begun.question, Lorebook.of(()), instruction=asks)
 
-    def _late(self, base: Node | None) -> int:
+    def _late(self, base: StoryNode | None) -> int:
         """Returns how many turns up to this one are not worked off, after a short wait."""
-        if base is None or base.status == "done" or self._extractor.work(base):
+        if base is None or base.status == "done" or self._work_at_once(base):
             return 0
         return self._extractor.wait(base, WAIT_SECONDS)
 
-    def _query(self, begun: Begun) -> Vectors | None:
+    def _query(self, begun: RecognisedRequest) -> Vectors | None:
         """Returns the question's vector; None where nothing is compared with it."""
         world, base = begun.world, begun.base
         if world is None or not begun.question.strip():
@@ -383,34 +448,40 @@ class Engine:
         if few <= COMPARED and (base is None or base.turn <= RECENT + IMPORTANT):
             return None
         try:
-            return self._embedder.query(asked(begun.question))
+            return self._embedder.query(cut_query_text(begun.question))
         except EmbeddingFailed as error:
             log.warning("a question has no vector: %s", error.code)
             return None
 
 
-def unsaved(begun: Begun) -> World:
+def _read_mend(finding: StoryFinding) -> tuple[Changes, Changes]:
+    """Returns the rows before and after what the curator has put right."""
+    mend = finding.mend or {}
+    return change.changes_of(mend.get("old") or {}), change.changes_of(mend.get("new") or {})
+
+
+def build_unsaved_world(begun: RecognisedRequest) -> World:
     """Returns the world of a new story before it is stored: named by the first words that were said."""
-    texts = [text for turn in begun.told.turns for text in turn if text.strip()]
-    first = next((question for question, _ in begun.told.turns if question.strip()), begun.question)
+    texts = [text for turn in begun.told_story.turns for text in turn if text.strip()]
+    first = next((question for question, _ in begun.told_story.turns if question.strip()), begun.question)
     words = (first if first.strip() else next(iter(texts), "")).split()
-    language = detect(" ".join((*texts[:4], begun.question)), "en")
+    language = detect_language(" ".join((*texts[:4], begun.question)), "en")
     name = cut_graphemes(" ".join(words[:NAME_WORDS]), NAME_CHARS) or UNNAMED[language]
     return World("", "", name, "", language, DEFAULT_PLAYER[language], 0.0, 0.0)
 
 
-def _instruction(models: ModelSet, language: Language) -> str:
+def _choose_block_instruction(models: ModelSet, language: Language) -> str:
     """Returns what asks the model for a state block; empty for a model that then writes nothing else."""
-    return instruction(language) if models.profile.story == "block" else ""
+    return build_block_instruction(language) if models.profile.story == "block" else ""
 
 
-def _grown(begun: Begun, raw: str) -> str:
+def _join_grown_answer(begun: RecognisedRequest, raw: str) -> str:
     """Returns the raw answer, after what was there of it before."""
-    if not begun.told.before:
+    if not begun.told_story.before:
         return raw
     base = begun.base
     grew = base is not None and base.question.split() == begun.question.split() and begun.fit == "continues"
-    return f"{base.raw if grew and base else begun.told.before}\n\n{raw}"
+    return f"{base.raw if grew and base else begun.told_story.before}\n\n{raw}"
 
 
-__all__ = ["Begun", "Engine", "Fit", "Prompted", "unsaved"]
+__all__ = ["Fit", "Prompted", "RecognisedRequest", "WorldEngine", "build_unsaved_world"]

@@ -15,8 +15,8 @@ import prompt
 from bench.everyday.conversation import EverydayTurn
 from bench.everyday.item import different, is_about, items
 from bench.everyday.spelling import Span, folded, holds, letters, values
-from text import loop
-from text.refusal import begins_refusal
+from text.answer import loop
+from text.answer.refusal import begins_refusal
 
 ECHO, AGAIN = 0.85, 0.9
 """Likeness from which an answer counts as a copy: ``ECHO`` of the question, ``AGAIN`` of an earlier answer."""
@@ -115,7 +115,7 @@ def _repeat(given: Given) -> bool:
     """Returns False when the answer has the same sentence three times, or a loop."""
     counts = Counter(letters(sentence) for sentence in _sentences(given.answer))
     again = any(number >= COPIES and len(sentence) >= 8 for sentence, number in counts.items())
-    return not again and loop.begins(given.answer.rstrip()) is None
+    return not again and loop.find_loop_start(given.answer.rstrip()) is None
 
 
 def _again(given: Given) -> bool:

@@ -17,11 +17,11 @@ from langchain_openai import ChatOpenAI
 from bench.everyday.conversation import Conversation
 from bench.everyday.when import said
 from evaluation.public import twenty
-from evaluation.public.own import load_own_sets
+from evaluation.public.dataset.own import load_own_sets
 from evaluation.public.stored import store_sessions
 from graph.turn.agent import Agent, open_agent
 from graph.turn.event import Done, Failed, Token
-from model.call.client import chat
+from model.call.client import build_chat_model
 from model.choice import resolve
 from model.modelset import ModelSet
 from retrieval.product_docs import first_run
@@ -85,8 +85,8 @@ def plain(settings: Settings, folder: Path) -> Iterator[Side]:
     """Yields plain chat on the same weights: a system prompt of two lines and the whole history. Its server is started
     like the product's, but is another one, so that neither side empties the other's cache."""
     chosen = fresh(settings, folder)
-    server = resolve.find(chosen)
-    model = chat(
+    server = resolve.find_endpoint(chosen)
+    model = build_chat_model(
         server.url, server.key, server.chat_model, settings=chosen, extra_body=CARD, max_tokens=chosen.answer_tokens,
         temperature=TEMPERATURE,
     )  # fmt: skip

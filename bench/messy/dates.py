@@ -23,7 +23,7 @@ from bench.models import codes
 from graph import choice
 from graph.answer import by_code
 from graph.tool import TOOLS
-from graph.tool.time import at
+from graph.tool.time import configure_tool_clock
 
 DATA = Path(__file__).parent.parent / "data" / "messy" / "dates.jsonl"
 NOW = datetime(2026, 11, 27, 14, 30, tzinfo=ZoneInfo("Asia/Seoul"))
@@ -52,11 +52,15 @@ def ask(text: str, language: str) -> tuple[list[ToolMessage], str | None]:
     them."""
     models = codes()
     question = HumanMessage(text)
-    calls = choice.choose(models.profile, offered(models), [question], now=lambda: NOW)
+    calls = choice.choose_tool_calls(models.profile, offered(models), [question], now=lambda: NOW)
     tools = {tool.name: tool for tool in TOOLS}
-    results = [tools[call["name"]].invoke(dict(call), at(lambda: NOW)) for call in calls if call["name"] in tools]
+    results = [
+        tools[call["name"]].invoke(dict(call), configure_tool_clock(lambda: NOW))
+        for call in calls
+        if call["name"] in tools
+    ]
     messages: list[AnyMessage] = [question, *results]
-    return results, by_code.word(messages, language) if results else None
+    return results, by_code.render_answer_by_code(messages, language) if results else None
 
 
 def is_value(result: ToolMessage, value: str) -> bool:

@@ -15,8 +15,8 @@ from typing import Any
 
 from bench.messy import Verdict
 from errors import DocumentError
-from retrieval.read.load import KINDS, load
-from retrieval.read.split import Piece, split
+from retrieval.read.load import KINDS, load_file
+from retrieval.read.split import Piece, split_passages
 
 FILES = Path(__file__).parents[1] / "data" / "files"
 LIMIT = 10**7
@@ -41,8 +41,8 @@ def measure_reading() -> Iterator[dict[str, object]]:
         began, passages, size = time.process_time(), 0, 0
         while files and time.process_time() - began < SECONDS:
             for name, content in data:
-                loaded = load(name, content, LIMIT)
-                passages += len(split(loaded.text, markdown=loaded.markdown, title=loaded.title))
+                loaded = load_file(name, content, LIMIT)
+                passages += len(split_passages(loaded.text, markdown=loaded.markdown, title=loaded.title))
                 size += len(content)
         if files:
             seconds = time.process_time() - began
@@ -59,11 +59,11 @@ def _check(row: Mapping[str, Any]) -> Iterator[tuple[str, bool, str]]:
     heading above a text; ``columns``: of the first table; ``title``: of the file."""
     path = FILES / row["file"]
     try:
-        loaded = load(path.name, path.read_bytes(), LIMIT)
+        loaded = load_file(path.name, path.read_bytes(), LIMIT)
     except DocumentError as error:
         yield "is read", False, error.code
         return
-    pieces = split(loaded.text, markdown=loaded.markdown, title=loaded.title)
+    pieces = split_passages(loaded.text, markdown=loaded.markdown, title=loaded.title)
     text = "\n\n".join("\n".join([*piece.path, piece.text]) for piece in pieces)
     text = "\n".join([loaded.title, text.replace("\xa0", " ")])
     for part in row.get("has", ()):

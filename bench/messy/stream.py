@@ -18,9 +18,9 @@ from bench.messy.stream_case import CASES, Case
 from errors import GieokError
 from graph.answer.reader import AnswerReader
 from graph.tool.tool_call import calls_of
-from model.call.client import chat
-from model.call.stream import cut_off, stream, summed, usage
-from settings import load
+from model.call.client import build_chat_model
+from model.call.stream import cut_off, read_token_usage, stream_answer, sum_chunks
+from settings import load_settings
 
 TOOLS = [
     {"type": "function", "function": {"name": name, "parameters": {"type": "object", "properties": {}}}}
@@ -62,7 +62,7 @@ def read_case(case: Case) -> Outcome:
 
 def read_answer(url: str, case: Case) -> Outcome:
     """Asks the server once, as a turn of a conversation does."""
-    model = chat(url, "key", "recorded", settings=load(model_timeout=5, model_retries=0))
+    model = build_chat_model(url, "key", "recorded", settings=load_settings(model_timeout=5, model_retries=0))
     shown, thoughts, chunks = list[str](), list[str](), []
 
     def think(text: str, seconds: float, *, moved: bool) -> None:
@@ -74,18 +74,18 @@ def read_answer(url: str, case: Case) -> Outcome:
     reader, error = AnswerReader(shown.append, think, case.stop, names), ""
     bound = model.bind_tools(TOOLS) if case.offers_tools else model
     try:
-        for chunk in stream(bound, [HumanMessage("?")]):
+        for chunk in stream_answer(bound, [HumanMessage("?")]):
             chunks.append(chunk)
             if reader.hear(chunk):
                 break
     except GieokError as failure:
         error = failure.code
-    whole = summed(chunks)
+    whole = sum_chunks(chunks)
     native = calls_of(whole) if whole is not None and case.offers_tools else []
     text = reader.end(takes_calls=not native)
     assert text == "".join(shown), "what was shown is not the answer"
     calls = tuple((call["name"], call["args"]) for call in native or reader.calls)
-    counted = usage(whole)[:3] if whole is not None else (0, 0, 0)
+    counted = read_token_usage(whole)[:3] if whole is not None else (0, 0, 0)
     is_cut = whole is not None and cut_off(whole)
     return Outcome(text, "".join(thoughts).strip(), calls, counted, is_cut, error)
 

@@ -42,10 +42,10 @@ def next_cut(text: str, start: int = 0, joined: bool = False) -> CutPoint | None
     """
     kind: Kind = "text" if joined else "blank"
     begun, gap = joined, False
-    end = start + len(_line(text, start)) if joined else start
+    end = start + len(_read_line_at(text, start)) if joined else start
     prose = joined and "|" not in text[start:end]
-    for position, line, line_kind in _lines(text, end):
-        if begun and line_kind != "blank" and _parts(kind, line_kind, line, gap):
+    for position, line, line_kind in _read_markdown_lines(text, end):
+        if begun and line_kind != "blank" and _is_block_boundary(kind, line_kind, line, gap):
             return CutPoint(position)
         if line_kind != "blank":
             prose = line_kind == "text" and (prose or not begun) and "|" not in line
@@ -57,11 +57,11 @@ def next_cut(text: str, start: int = 0, joined: bool = False) -> CutPoint | None
     return None
 
 
-def _lines(text: str, position: int) -> Iterator[tuple[int, str, Kind]]:
+def _read_markdown_lines(text: str, position: int) -> Iterator[tuple[int, str, Kind]]:
     """Yields position, text and kind of every line from ``position`` on."""
     inside = ""
     while position < len(text):
-        line = _line(text, position)
+        line = _read_line_at(text, position)
         bare = line.strip()
         kind: Kind
         if inside:
@@ -72,12 +72,12 @@ def _lines(text: str, position: int) -> Iterator[tuple[int, str, Kind]]:
         elif bare == "$$":
             kind, inside = "inside", "$$"
         else:
-            kind = _kind(line, bare)
+            kind = _classify_markdown_line(line, bare)
         yield position, line, kind
         position += len(line)
 
 
-def _kind(line: str, bare: str) -> Kind:
+def _classify_markdown_line(line: str, bare: str) -> Kind:
     if not bare:
         return "blank"
     if line[0].isspace():
@@ -91,7 +91,7 @@ def _kind(line: str, bare: str) -> Kind:
     return "quote" if bare[0] == ">" else "text"
 
 
-def _parts(before: Kind, now: Kind, line: str, gap: bool) -> bool:
+def _is_block_boundary(before: Kind, now: Kind, line: str, gap: bool) -> bool:
     """Returns whether a block ends before ``line``, which has kind ``now`` and follows a line of kind ``before``."""
     if line[0].isspace() or now == "end" or (now == "inside" and before == "inside"):
         return False
@@ -110,16 +110,16 @@ def _between_words(text: str, start: int) -> CutPoint | None:
         piece = text[start:end]
         if len(piece.encode("utf-8", "replace")) < RUN_BYTES:
             return None
-        if not text[end + 1 : end + 2].isspace() and end + 1 < len(text) and _closed(piece):
+        if not text[end + 1 : end + 2].isspace() and end + 1 < len(text) and _is_markup_closed(piece):
             return CutPoint(end, joined=True)
     return None
 
 
-def _closed(piece: str) -> bool:
+def _is_markup_closed(piece: str) -> bool:
     """Returns whether no emphasis, code, math or link is open at the end of the piece."""
     even = all(piece.count(mark) % 2 == 0 for mark in _PAIRED)
     return even and piece.count("[") == piece.count("]") and not _OPEN_LINK.search(piece)
 
 
-def _line(text: str, position: int) -> str:
+def _read_line_at(text: str, position: int) -> str:
     return text[position : text.find("\n", position) + 1 or len(text)]

@@ -14,14 +14,14 @@ from component.answer.past import link_marks
 from component.chat.file import heading_of
 from component.page import window
 from component.page.view import View
-from component.widget.markdown import fixed, plain, short, shown
+from component.widget.markdown import escape_markdown, fix_markdown, sanitize_text, shorten_text
 from component.work import resource
 from errors import DocumentUnknown, PassageUnknown
-from graph.answer.documents import citations, look_ups
+from graph.answer.documents import find_turn_citations, look_ups
 from retrieval import Library
 from retrieval.answer.lookup import CUT
 from retrieval.read.address import is_web
-from store import Turn
+from store import TurnRow
 from text.fold import fold_text, fold_with_places
 
 NAME = "source"
@@ -36,17 +36,17 @@ _SMALL_WORDS = frozenset({"does", "from", "that", "this", "what", "when", "which
 Since = Literal["same", "changed", "removed", "off"]
 
 
-def draw_sources(view: View, turn: Turn) -> None:
+def draw_sources(view: View, turn: TurnRow) -> None:
     """Draws a button per passage that the answer cites; without citations, per passage that the model was given."""
-    sources = citations(turn.steps)
+    sources = find_turn_citations(turn.steps)
     if not sources or not turn.answer:
         return
     cited = sorted(cited_numbers(turn.answer) & sources.keys())
     with st.container(key=f"sources-{turn.number}", horizontal=True, vertical_alignment="center", gap="xsmall"):
         st.caption(view.words("source.cited" if cited else "source.given"), width="content")
         for number in cited or sorted(sources):
-            label = plain(short(f"[{number}] {sources[number].get('label', '')}", LABEL_CHARS))
-            open_ = partial(window.ask, NAME, (turn.session_id, turn.branch, turn.number, number))
+            label = escape_markdown(shorten_text(f"[{number}] {sources[number].get('label', '')}", LABEL_CHARS))
+            open_ = partial(window.open_page_window, NAME, (turn.session_id, turn.branch, turn.number, number))
             st.button(label, key=f"source-{turn.number}-{number}", type="tertiary", on_click=open_)
 
 
@@ -56,28 +56,27 @@ def cited_numbers(answer: str) -> set[int]:
     return {int(number) for match in matches for number in match[1].split(",")}
 
 
-def with_links(turn: Turn) -> str:
+def with_links(turn: TurnRow) -> str:
     """Returns the answer as Markdown in which the number of a source links to the button of that source.
 
     ``component.page.announce`` handles the click. A number without a source, in code or in a formula stays text.
     """
     answer = turn.answer or ""
-    known = citations(turn.steps).keys() - {int(number) for number in _DEFINED.findall(answer)}
+    known = find_turn_citations(turn.steps).keys() - {int(number) for number in _DEFINED.findall(answer)}
 
-    def linked(found: re.Match[str]) -> str:
+    def link_group(found: re.Match[str]) -> str:
         numbers = [int(cited) for cited in found[1].split(",")]
         if not known & {*numbers}:
             return found[0]
         if len(numbers) == 1:
-            return _link(rf"\[{numbers[0]}\]", turn, numbers[0])
-        return (
-            rf"\[{', '.join(_link(str(cited), turn, cited) if cited in known else str(cited) for cited in numbers)}\]"
-        )
+            return _build_source_link(rf"\[{numbers[0]}\]", turn, numbers[0])
+        links = (_build_source_link(str(cited), turn, cited) if cited in known else str(cited) for cited in numbers)
+        return rf"\[{', '.join(links)}\]"
 
-    return fixed(answer, lambda prose: link_marks(turn, _INLINE.sub(linked, prose)))
+    return fix_markdown(answer, lambda prose: link_marks(turn, _INLINE.sub(link_group, prose)))
 
 
-def _link(label: str, turn: Turn, number: int) -> str:
+def _build_source_link(label: str, turn: TurnRow, number: int) -> str:
     return f"[{label}](#{NAME}-{turn.number}-{number})"
 
 
@@ -88,25 +87,31 @@ def draw_source(view: View, about: tuple[str, int, int, int]) -> None:
     """
     session, branch, turn_number, number = about
     turn = view.store.turn(session, turn_number) if session == view.session_id else None
-    source = citations(turn.steps).get(number) if turn is not None and turn.branch == branch else None
+    source = find_turn_citations(turn.steps).get(number) if turn is not None and turn.branch == branch else None
     if turn is None or source is None:
-        window.shut()
+        window.close_page_window()
         return
     questions = " ".join([turn.question, *(str(look_up.get("question", "")) for look_up in look_ups(turn.steps))])
-    window.draw(view.words("source.title", number=number), lambda: _draw(view, source, questions), width="large")
+    window.render_page_window(
+        view.words("source.title", number=number),
+        lambda: _render_source_content(view, source, questions),
+        width="large",
+    )
 
 
-def _draw(view: View, source: Mapping[str, Any], asked: str) -> None:
+def _render_source_content(view: View, source: Mapping[str, Any], asked: str) -> None:
     words, text = view.words, str(source.get("text", ""))
     name = str(source.get("label", "")).split(" › ")[0]
     path = dict.fromkeys(str(part) for part in (source.get("title"), *(source.get("path") or ())) if part)
     if is_web(name):
-        st.link_button(plain(short(name, ADDRESS_CHARS)), name, icon=":material/open_in_new:", type="tertiary")
+        st.link_button(
+            escape_markdown(shorten_text(name, ADDRESS_CHARS)), name, icon=":material/open_in_new:", type="tertiary"
+        )
     else:
-        st.markdown(f":material/description: **{plain(name)}**")
+        st.markdown(f":material/description: **{escape_markdown(name)}**")
     if path:
-        st.caption(plain(heading_of(words, list(path))))
-    section, start, since = _now(resource.agent().library, source)
+        st.caption(escape_markdown(heading_of(words, list(path))))
+    section, start, since = _find_current_section(resource.find_user_agent().library, source)
     if since == "same":
         st.html(f'<div class="gieok-source">{in_section(section, text, asked, start)}</div>')
         return
@@ -117,7 +122,7 @@ def _draw(view: View, source: Mapping[str, Any], asked: str) -> None:
             st.html(f'<div class="gieok-source">{in_section(section, "", asked)}</div>')
 
 
-def _now(library: Library | None, source: Mapping[str, Any]) -> tuple[str, int, Since]:
+def _find_current_section(library: Library | None, source: Mapping[str, Any]) -> tuple[str, int, Since]:
     """Returns the current text of the section, the offset of the passage in it, and what changed since the answer.
 
     The text is '' when the library is off or no longer has the section under the same headings.
@@ -151,7 +156,7 @@ def in_section(section: str, passage: str, asked: str, start: int = 0) -> str:
     before, middle, after = (section[:offset], needle, section[end:]) if offset >= 0 else ("", section, "")
     inner = _words_marked(middle, asked) if middle else ""
     marked = f'<mark class="passage">{inner}</mark>' if middle else ""
-    return f"{escape(shown(before))}{marked}{escape(shown(after))}"
+    return f"{escape(sanitize_text(before))}{marked}{escape(sanitize_text(after))}"
 
 
 def _words_marked(text: str, asked: str) -> str:
@@ -160,18 +165,18 @@ def _words_marked(text: str, asked: str) -> str:
     Only the beginning of a word that occurs in the text is bold, because Korean words end in particles.
     """
     folded = fold_with_places(text)
-    matched = {_stem(word, folded.text) for word in re.findall(r"\w{2,}", fold_text(asked))} - {""}
+    matched = {_find_word_stem(word, folded.text) for word in re.findall(r"\w{2,}", fold_text(asked))} - {""}
     stems = sorted(matched, key=len, reverse=True)
     parts, end = list[str](), 0
     for found in re.finditer("|".join(map(re.escape, stems)), folded.text) if stems else ():
         first, last = folded.span(*found.span())
         if first >= end:
-            parts += [escape(shown(text[end:first])), f"<b>{escape(shown(text[first:last]))}</b>"]
+            parts += [escape(sanitize_text(text[end:first])), f"<b>{escape(sanitize_text(text[first:last]))}</b>"]
             end = last
-    return "".join((*parts, escape(shown(text[end:]))))
+    return "".join((*parts, escape(sanitize_text(text[end:]))))
 
 
-def _stem(word: str, text: str) -> str:
+def _find_word_stem(word: str, text: str) -> str:
     """Returns the longest beginning of a word that occurs in a text, both as they are compared (``text.fold``), or ''
     when the match says nothing.
 

@@ -7,7 +7,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from component.answer.block import SPACE, CutPoint, next_cut
 from component.answer.pace import Pace
-from component.widget.markdown import fixed
+from component.widget.markdown import fix_markdown
 
 
 class GrowingText:
@@ -19,7 +19,7 @@ class GrowingText:
         self._pace = Pace()
         self._cut = 0
         self._drawn = ""
-        self._cuts = _cuts(work)
+        self._cuts = _load_cut_points(work)
         self._ahead = list(self._cuts)
         self._run: DeltaGenerator | None = None
         self._runs = 0
@@ -59,7 +59,7 @@ class GrowingText:
         """
         if piece.rstrip() == self._drawn.rstrip():
             return
-        markdown = fixed(piece.strip("\n") if self._run is None else piece.strip())
+        markdown = fix_markdown(piece.strip("\n") if self._run is None else piece.strip())
         goes_on = self._run is not None and piece[:1] == " "
         self._tail = self._tail.markdown(SPACE + markdown if goes_on else markdown)
         self._drawn = piece
@@ -71,7 +71,7 @@ def forget_cuts() -> None:
     st.session_state.pop("cuts", None)
 
 
-def _cuts(work: object) -> list[CutPoint]:
+def _load_cut_points(work: object) -> list[CutPoint]:
     """Returns the cuts that this page has made in the answer so far, as a list to append to.
 
     A new page run must draw the same pieces in the same places. The browser keeps the old elements until the run ends,

@@ -12,11 +12,11 @@ from component.answer.step import draw_step
 from component.answer.thought import draw_growing_thought
 from component.page.catalogue import Words
 from component.page.frame import MARK
-from component.work.job import Job, JobProgress, Step
-from component.work.readiness import Status
+from component.work.job import AnswerStep, Job, JobProgress
+from component.work.readiness import ModelStatus
 
 
-class Live:
+class LiveAnswerView:
     """The place of a running answer. Create it where the answer belongs, then call ``update`` while the job runs."""
 
     def __init__(self, words: Words, job: Job) -> None:
@@ -33,9 +33,9 @@ class Live:
         self._moves = 0
         self._thought: tuple[str, int, bool] = ("", 0, False)
         self._steps: list[DeltaGenerator] = []
-        self._known: list[Step | None] = []
+        self._known: list[AnswerStep | None] = []
 
-    def update(self, progress: JobProgress, status: Status) -> None:
+    def update(self, progress: JobProgress, status: ModelStatus) -> None:
         """Draws the steps, the text and the waiting note as far as they changed since the last call."""
         self._draw_thought(progress)
         self._draw_steps(progress)
@@ -71,7 +71,7 @@ class Live:
                 with self._steps[index].container():
                     draw_step(self._words, step)
 
-    def _draw_note(self, progress: JobProgress, status: Status) -> None:
+    def _draw_note(self, progress: JobProgress, status: ModelStatus) -> None:
         note = self._waiting_for(progress, status)
         if note != self._said:
             self._said = note
@@ -80,7 +80,7 @@ class Live:
             else:
                 self._note.empty()
 
-    def _waiting_for(self, progress: JobProgress, status: Status) -> str:
+    def _waiting_for(self, progress: JobProgress, status: ModelStatus) -> str:
         if self.job.stop.is_set():
             return self._words("live.stopping")
         if progress.waiting and status.state != "ready":

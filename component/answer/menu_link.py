@@ -11,18 +11,18 @@ from urllib.parse import parse_qsl, urlsplit
 import streamlit as st
 
 from component.page.help import ask_help
-from component.page.view import PAGE, View, show
+from component.page.view import PAGE, View, show_session
 from component.settings.options import ask_options
-from component.widget.markdown import plain, short
+from component.widget.markdown import escape_markdown, shorten_text
 from graph.answer.documents import offered_links
-from store import Turn
+from store import TurnRow
 
 WINDOWS = {"settings": ask_options, "help": ask_help}
 LABEL_CHARS = 60
 _SCHEMES = ("http", "https", "mailto", "tel")
 
 
-def draw_menu(view: View, turn: Turn) -> None:
+def render_offered_links(view: View, turn: TurnRow) -> None:
     """Draws the menu entries that the searches of a turn offer when no search found a passage."""
     links = offered_links(turn.steps) if turn.answer else []
     if not links:
@@ -30,7 +30,11 @@ def draw_menu(view: View, turn: Turn) -> None:
     with st.container(key=f"sources-menu-{turn.number}", horizontal=True, vertical_alignment="center", gap="xsmall"):
         st.caption(view.words("menu.offered"), width="content")
         for index, link in enumerate(links):
-            _draw(f"menu-{turn.number}-{index}", plain(short(str(link["title"]), LABEL_CHARS)), str(link["url"]))
+            _render_offered_link(
+                f"menu-{turn.number}-{index}",
+                escape_markdown(shorten_text(str(link["title"]), LABEL_CHARS)),
+                str(link["url"]),
+            )
 
 
 def open_asked() -> None:
@@ -41,19 +45,19 @@ def open_asked() -> None:
         window()
 
 
-def _draw(key: str, label: str, url: str) -> None:
+def _render_offered_link(key: str, label: str, url: str) -> None:
     if url.startswith("?"):
-        st.button(label, key=key, type="tertiary", on_click=partial(_go, url))
+        st.button(label, key=key, type="tertiary", on_click=partial(_open_page_link, url))
     elif urlsplit(url).scheme in _SCHEMES:
         st.link_button(label, url, type="tertiary", key=key)
     else:
-        st.caption(f"{label} · {plain(url)}", width="content")
+        st.caption(f"{label} · {escape_markdown(url)}", width="content")
 
 
-def _go(url: str) -> None:
+def _open_page_link(url: str) -> None:
     """Goes to a place in this page; ``?`` alone opens a new chat."""
     parameters = dict(parse_qsl(url[1:]))
     if parameters:
         st.query_params.update(parameters)
     else:
-        show(None)
+        show_session(None)

@@ -17,7 +17,7 @@ LONG = 8_000
 PER_BYTE, PER_LONG_BYTE = 14, 6  # bytes that may be sent per byte of an answer, up to LONG and beyond
 
 
-def allowance(answer_bytes: int) -> int:
+def count_allowed_bytes(answer_bytes: int) -> int:
     """Returns how many bytes an answer of ``answer_bytes`` may cost in total."""
     return ALLOWANCE + PER_BYTE * min(answer_bytes, LONG) + PER_LONG_BYTE * max(0, answer_bytes - LONG)
 
@@ -47,4 +47,4 @@ class Pace:
         grown = drawn < SHORT or len(tail) - drawn >= drawn // GROWTH
         if now - self._last < (FRAME_SECONDS if grown else REST_SECONDS):
             return False
-        return self.sent + FRAME_BYTES + len(tail.encode("utf-8", "replace")) <= allowance(answer_bytes)
+        return self.sent + FRAME_BYTES + len(tail.encode("utf-8", "replace")) <= count_allowed_bytes(answer_bytes)

@@ -12,23 +12,23 @@ from typing import Any
 
 import streamlit as st
 
-from component.chat.jump import leap
+from component.chat.jump import jump_to_turn
 from component.page import window
 from component.page.view import View
-from component.widget.markdown import plain, short, shown
-from component.widget.moment import zone
+from component.widget.markdown import escape_markdown, sanitize_text, shorten_text
+from component.widget.moment import find_reader_zone
 from errors import SessionUnknown
 from graph.context.past import read_item
 from graph.tool.recall import TURNS
-from store import Turn
-from store.turn_index import PastTurn, TurnKey
-from text.cited_turn import MARKS
+from store import TurnRow
+from store.search.turn_index import PastTurn, TurnKey
+from text.answer.cited_turn import MARKS
 
 NAME = "past"
 LABEL_CHARS = 60
 
 
-def given_turns(turn: Turn) -> list[tuple[TurnKey, float]]:
+def given_turns(turn: TurnRow) -> list[tuple[TurnKey, float]]:
     """Returns the past turns that the model was given for an answer, in the order of their marks, with their scores:
     those found for the question, then those that it looked up."""
     parts: Sequence[Mapping[str, Any]] = (turn.report or {}).get("parts", ())
@@ -42,7 +42,7 @@ def cited_marks(answer: str) -> set[int]:
     return {int(number) for match in MARKS.finditer(answer) for number in re.findall(r"\d+", match[1])}
 
 
-def link_marks(turn: Turn, prose: str) -> str:
+def link_marks(turn: TurnRow, prose: str) -> str:
     """Returns prose of an answer in which the mark of a given turn links to its chip; a mark that names no given turn
     goes, because it is an invention."""
     count = len(given_turns(turn))
@@ -54,7 +54,7 @@ def link_marks(turn: Turn, prose: str) -> str:
     return MARKS.sub(link_mark, prose) if count else prose
 
 
-def draw_past(view: View, turn: Turn) -> None:
+def draw_past(view: View, turn: TurnRow) -> None:
     """Draws a chip for every past turn that the answer cites; without one, a line that says how many were given."""
     given = given_turns(turn)
     if not given or not turn.answer:
@@ -69,13 +69,13 @@ def draw_past(view: View, turn: Turn) -> None:
         st.caption(view.words("past.cited"), width="content")
         for number in cited:
             key, _ = given[number - 1]
-            label = plain(short(f"[T{number}] {_name_place(view, key)}", LABEL_CHARS))
+            label = escape_markdown(shorten_text(f"[T{number}] {_find_turn_place(view, key)}", LABEL_CHARS))
             st.button(
                 label, key=f"past-{turn.number}-{number}", type="tertiary", on_click=partial(_open_window, turn, number)
             )
 
 
-def draw_past_button(view: View, turn: Turn, prefix: str = "") -> None:
+def draw_past_button(view: View, turn: TurnRow, prefix: str = "") -> None:
     """Draws the button that opens all past turns that an answer was given, to look at or to use no more."""
     if given_turns(turn) and turn.answer:
         key = f"{prefix}past-look-{turn.number}"
@@ -83,8 +83,8 @@ def draw_past_button(view: View, turn: Turn, prefix: str = "") -> None:
         st.button(view.words("past.look"), key=key, icon=":material/history:", type="tertiary", on_click=open_all)
 
 
-def _open_window(turn: Turn, number: int) -> None:
-    window.ask(NAME, (turn.session_id, turn.branch, turn.number, number))
+def _open_window(turn: TurnRow, number: int) -> None:
+    window.open_page_window(NAME, (turn.session_id, turn.branch, turn.number, number))
 
 
 def draw_past_window(view: View, about: tuple[str, int, int, int]) -> None:
@@ -94,10 +94,10 @@ def draw_past_window(view: View, about: tuple[str, int, int, int]) -> None:
     turn = view.store.turn(session, turn_number) if session == view.session_id else None
     given = given_turns(turn) if turn is not None and turn.branch == branch else []
     if not given or mark > len(given):
-        window.shut()
+        window.close_page_window()
         return
     marks = [mark] if mark else [*range(1, len(given) + 1)]
-    window.draw(view.words("past.title"), lambda: _draw_given_turns(view, given, marks), width="large")
+    window.render_page_window(view.words("past.title"), lambda: _draw_given_turns(view, given, marks), width="large")
 
 
 def _draw_given_turns(view: View, given: Sequence[tuple[TurnKey, float]], marks: Sequence[int]) -> None:
@@ -113,10 +113,10 @@ def _draw_past_turn(view: View, mark: int, key: TurnKey, score: float) -> None:
     if turn is None:
         st.caption(words("past.gone"))
         return
-    st.markdown(plain(f"[T{mark}] {_name_place(view, key, turn)}"))
-    st.caption(plain(words("past.score", score=score)))
+    st.markdown(escape_markdown(f"[T{mark}] {_find_turn_place(view, key, turn)}"))
+    st.caption(escape_markdown(words("past.score", score=score)))
     lines = "".join(
-        f"<p><b>{escape(words(f'exact.{speaker}'))}</b> {escape(shown(text))}</p>"
+        f"<p><b>{escape(words(f'exact.{speaker}'))}</b> {escape(sanitize_text(text))}</p>"
         for speaker, text in (("user", turn.question), ("assistant", turn.answer))
         if text
     )
@@ -126,7 +126,11 @@ def _draw_past_turn(view: View, mark: int, key: TurnKey, score: float) -> None:
         if turn.key.number <= session.turn_count:
             go = (key.session_id, key.number, session.turn_count)
             st.button(
-                words("past.open"), key=f"past-open-{mark}", icon=":material/arrow_forward:", on_click=leap, args=go
+                words("past.open"),
+                key=f"past-open-{mark}",
+                icon=":material/arrow_forward:",
+                on_click=jump_to_turn,
+                args=go,
             )
         label = words("past.again" if turn.unused else "past.never")
         icon = ":material/undo:" if turn.unused else ":material/block:"
@@ -136,7 +140,7 @@ def _draw_past_turn(view: View, mark: int, key: TurnKey, score: float) -> None:
             st.caption(words("past.unused"), width="content")
 
 
-def _name_place(view: View, key: TurnKey, turn: PastTurn | None = None) -> str:
+def _find_turn_place(view: View, key: TurnKey, turn: PastTurn | None = None) -> str:
     """Returns where a past turn stands: its conversation, its number and its day."""
     return _describe_place(view, turn or view.store.turn_index.text(key), _find_title(view, key.session_id))
 
@@ -145,7 +149,7 @@ def _describe_place(view: View, turn: PastTurn | None, title: str | None) -> str
     """Returns where a turn stands; ``title``: of its conversation, None when that is gone."""
     if turn is None or title is None:
         return view.words("past.gone")
-    number, day = turn.key.number, datetime.fromtimestamp(turn.at, zone()).date().isoformat()
+    number, day = turn.key.number, datetime.fromtimestamp(turn.at, find_reader_zone()).date().isoformat()
     if turn.key.session_id == view.session_id:
         return view.words("past.here", number=number, day=day)
     return view.words("past.elsewhere", title=title, number=number, day=day)

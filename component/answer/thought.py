@@ -5,15 +5,15 @@ from __future__ import annotations
 import streamlit as st
 
 from component.page.catalogue import Words
-from component.widget.markdown import fixed, plain
-from store import Turn
+from component.widget.markdown import escape_markdown, fix_markdown
+from store import TurnRow
 from text.cut import cut_graphemes_before
 
 GROWING_CHARS = 1_500
 """Characters of growing thoughts that are sent with each look: their end, because few unfold them meanwhile."""
 
 
-def draw_thought(words: Words, turn: Turn) -> None:
+def draw_thought(words: Words, turn: TurnRow) -> None:
     """Draws the thoughts of a turn that has ended; an empty element where there were none.
 
     This element takes the place of the growing answer (``component.answer.live``). A container would take over what the
@@ -35,10 +35,10 @@ def draw_growing_thought(words: Words, text: str, seconds: float, *, is_over: bo
 
 
 def _draw_box(words: Words, text: str, seconds: float, *, is_over: bool) -> None:
-    name = plain(words("thought.over" if is_over else "live.thinking_for", seconds=round(seconds)))
+    name = escape_markdown(words("thought.over" if is_over else "live.thinking_for", seconds=round(seconds)))
     label = name if is_over else f":shimmer[{name}]"
     with st.status(label, state="complete" if is_over else "running", type="step"):
-        st.markdown(fixed(text))
+        st.markdown(fix_markdown(text))
 
 
 __all__ = ["draw_growing_thought", "draw_thought"]

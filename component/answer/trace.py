@@ -11,7 +11,7 @@ import streamlit as st
 
 from component.page.catalogue import Words
 from component.page.view import View
-from component.widget.markdown import plain, short, shown
+from component.widget.markdown import escape_markdown, sanitize_text, shorten_text
 from graph.answer.documents import look_ups
 from retrieval.answer.loop import CALLS
 
@@ -53,27 +53,34 @@ def look_up_key(look_up: Mapping[str, Any], all_: Sequence[Mapping[str, Any]]) -
 
 
 def _draw_look_up(words: Words, look_up: Mapping[str, Any]) -> None:
-    st.markdown(f":material/search: **{plain(short(str(look_up['question']), LABEL_CHARS))}**")
+    st.markdown(f":material/search: **{escape_markdown(shorten_text(str(look_up['question']), LABEL_CHARS))}**")
     sufficiency = str(look_up["sufficiency"])
-    st.markdown(f"{_MARKS.get(sufficiency, '')} {plain(words(f'trace.{sufficiency}'))}{_confidence(words, look_up)}")
-    missing = _missing(words, look_up.get("missing") or ())
+    st.markdown(
+        f"{_MARKS.get(sufficiency, '')} {escape_markdown(words(f'trace.{sufficiency}'))}"
+        f"{_format_confidence(words, look_up)}"
+    )
+    missing = _format_missing_labels(words, look_up.get("missing") or ())
     if missing:
-        st.markdown(plain(words("trace.missing", what=missing)))
+        st.markdown(escape_markdown(words("trace.missing", what=missing)))
     _draw_fallback(words, look_up.get("fallback"))
-    st.caption(plain(_used(words, look_up)))
+    st.caption(escape_markdown(_format_search_usage(words, look_up)))
     numbers = {passage["passage"]: passage["number"] for passage in look_up.get("passages", ())}
     for number, step in enumerate(look_up["trace"], 1):
         _draw_step(words, number, step, numbers, str(look_up["question"]))
 
 
-def _confidence(words: Words, judged: Mapping[str, Any]) -> str:
+def _format_confidence(words: Words, judged: Mapping[str, Any]) -> str:
     value = judged.get("confidence")
-    return f" :gray[· {plain(words('trace.confidence', percent=round(100 * value)))}]" if value is not None else ""
+    return (
+        f" :gray[· {escape_markdown(words('trace.confidence', percent=round(100 * value)))}]"
+        if value is not None
+        else ""
+    )
 
 
-def _missing(words: Words, missing: Sequence[str]) -> str:
+def _format_missing_labels(words: Words, missing: Sequence[str]) -> str:
     labels = (words(f"trace.missing.{code}") if f"trace.missing.{code}" in words else code for code in missing)
-    return short(", ".join(labels), LABEL_CHARS)
+    return shorten_text(", ".join(labels), LABEL_CHARS)
 
 
 def _draw_fallback(words: Words, fallback: Mapping[str, Any] | None) -> None:
@@ -81,22 +88,24 @@ def _draw_fallback(words: Words, fallback: Mapping[str, Any] | None) -> None:
     if not fallback:
         return
     name = f"trace.fallback.{fallback['kind']}"
-    st.markdown(f":orange[:material/low_priority:] {plain(words(name) if name in words else str(fallback['text']))}")
+    st.markdown(
+        f":orange[:material/low_priority:] {escape_markdown(words(name) if name in words else str(fallback['text']))}"
+    )
     for link in fallback.get("links") or ():
-        st.caption(plain(f"{link['title']} · {link['url']}"))
+        st.caption(escape_markdown(f"{link['title']} · {link['url']}"))
 
 
-def _used(words: Words, look_up: Mapping[str, Any]) -> str:
+def _format_search_usage(words: Words, look_up: Mapping[str, Any]) -> str:
     parts = [
         words("trace.calls", calls=look_up["calls"], most=CALLS),
-        words("trace.given", given=len(look_up.get("passages", ())), found=len(_passages(look_up))),
+        words("trace.given", given=len(look_up.get("passages", ())), found=len(_find_passage_ids(look_up))),
         words("turn.tokens", prompt=look_up["prompt_tokens"], answer=look_up["answer_tokens"]),
         f"{look_up['seconds']:.1f}{words('unit.second')}",
     ]
     return " · ".join(parts)
 
 
-def _passages(look_up: Mapping[str, Any]) -> set[int]:
+def _find_passage_ids(look_up: Mapping[str, Any]) -> set[int]:
     """Returns the ids of all passages that the calls of a search found."""
     return {hit["passage"] for step in look_up["trace"] for hit in step["hits"]}
 
@@ -105,44 +114,49 @@ def _draw_step(words: Words, number: int, step: Mapping[str, Any], given: Mappin
     """Draws one search call: its arguments, the verdict of the judge, and the hits with their ranks."""
     arguments = step.get("arguments") or {}
     name = words(f"trace.tool.{step['tool']}")
-    with st.expander(f"{number}. {plain(name)}", expanded=number == 1):
+    with st.expander(f"{number}. {escape_markdown(name)}", expanded=number == 1):
         query = " · ".join(str(value) for value in arguments.values())
         if query and query != question:
-            st.code(shown(short(query, 300)), language=None, wrap_lines=True)
-        st.markdown(_judged(words, step))
+            st.code(sanitize_text(shorten_text(query, 300)), language=None, wrap_lines=True)
+        st.markdown(_format_search_verdict(words, step))
         kinds = Counter(str(hit["doc_type"]) for hit in step["hits"])
         counts = words("trace.kinds", faq=kinds["faq"], guide=kinds["guide"])
         seconds = words("trace.seconds", search=step["search_seconds"], judge=step["judge_seconds"])
-        st.caption(plain(f"{counts} · {seconds}"))
+        st.caption(escape_markdown(f"{counts} · {seconds}"))
         if step["hits"]:
-            st.html(_table(words, step["hits"], given))
+            st.html(_render_hit_table(words, step["hits"], given))
 
 
-def _judged(words: Words, step: Mapping[str, Any]) -> str:
+def _format_search_verdict(words: Words, step: Mapping[str, Any]) -> str:
     """Returns Markdown with the verdict of the judge, or with the reason why it did not judge."""
     judgement = step.get("judgement")
     if judgement is None:
-        return f":gray[:material/gavel:] {plain(words('trace.not_judged'))} :gray[{plain(_reason(words, step))}]"
+        return (
+            f":gray[:material/gavel:] {escape_markdown(words('trace.not_judged'))} :gray["
+            f"{escape_markdown(_format_unjudged_reason(words, step))}]"
+        )
     sufficient = "sufficient" if judgement["is_sufficient"] else "insufficient"
-    parts = [f"{_MARKS[sufficient]} {plain(words(f'trace.{sufficient}'))}{_confidence(words, judgement)}"]
-    missing = _missing(words, judgement.get("missing") or ())
+    parts = [
+        f"{_MARKS[sufficient]} {escape_markdown(words(f'trace.{sufficient}'))}{_format_confidence(words, judgement)}"
+    ]
+    missing = _format_missing_labels(words, judgement.get("missing") or ())
     if missing:
-        parts.append(plain(words("trace.missing", what=missing)))
+        parts.append(escape_markdown(words("trace.missing", what=missing)))
     if judgement.get("next_action"):
-        query = short(str(judgement.get("refined_query") or ""), LABEL_CHARS)
+        query = shorten_text(str(judgement.get("refined_query") or ""), LABEL_CHARS)
         following = words(f"trace.next.{judgement['next_action']}")
-        parts.append(plain(words("trace.next", what=f"{following}: {query}" if query else following)))
+        parts.append(escape_markdown(words("trace.next", what=f"{following}: {query}" if query else following)))
     return "  \n".join(parts)
 
 
-def _reason(words: Words, step: Mapping[str, Any]) -> str:
+def _format_unjudged_reason(words: Words, step: Mapping[str, Any]) -> str:
     reason = str(step.get("reason") or "")
     if f"trace.reason.{reason}" in words:
         return words(f"trace.reason.{reason}")
     return words("trace.reason.error", code=reason) if reason else ""
 
 
-def _table(words: Words, hits: Sequence[Mapping[str, Any]], given: Mapping[int, int]) -> str:
+def _render_hit_table(words: Words, hits: Sequence[Mapping[str, Any]], given: Mapping[int, int]) -> str:
     """Returns an HTML table of the hits, best first, with their rank at every stage.
 
     A passage that the model was given shows its citation number.
@@ -150,7 +164,7 @@ def _table(words: Words, hits: Sequence[Mapping[str, Any]], given: Mapping[int, 
     last = len(hits) + 1
     ordered = sorted(hits, key=lambda hit: (hit["reranked"] or last, hit["fused"]))
     head = "".join(f'<th scope="col">{escape(words(f"trace.rank.{rank}"))}</th>' for rank in _RANKS)
-    rows = "".join(_row(words, hit, given) for hit in ordered)
+    rows = "".join(_render_hit_row(words, hit, given) for hit in ordered)
     first = escape(words("trace.passage"))
     return (
         f'<table class="gieok-hits"><thead><tr><th scope="col">{first}</th>{head}</tr></thead>'
@@ -158,10 +172,10 @@ def _table(words: Words, hits: Sequence[Mapping[str, Any]], given: Mapping[int, 
     )
 
 
-def _row(words: Words, hit: Mapping[str, Any], given: Mapping[int, int]) -> str:
+def _render_hit_row(words: Words, hit: Mapping[str, Any], given: Mapping[int, int]) -> str:
     number = given.get(hit["passage"])
     name = f"[{number}] {hit['label']}" if number else str(hit["label"])
     kind = words(f"documents.type.{hit['doc_type']}")
     ranks = "".join(f"<td>{hit[rank] if hit[rank] is not None else '–'}</td>" for rank in _RANKS)
-    label = f"{escape(shown(short(name, LABEL_CHARS)))} <small>{escape(kind)}</small>"
+    label = f"{escape(sanitize_text(shorten_text(name, LABEL_CHARS)))} <small>{escape(kind)}</small>"
     return f'<tr{" class=given" if number else ""}><th scope="row">{label}</th>{ranks}</tr>'

@@ -8,53 +8,66 @@ from functools import partial
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from component.answer.live import Live
+from component.answer.live import LiveAnswerView
 from component.chat.continued import draw_continued
 from component.chat.invitation import draw_invitation
-from component.chat.jump import WINDOW, away, draw_leap, onward, widen, window
+from component.chat.jump import (
+    WINDOW,
+    draw_leap,
+    is_showing_earlier_turns,
+    load_turn_window,
+    show_earlier_turns,
+    show_later_turns,
+)
 from component.chat.other_program import draw_elsewhere
-from component.chat.turn import draw_question, draw_turn
+from component.chat.turn import draw_question, render_chat_turn
 from component.memory.turn_change import find_changes
-from component.page.view import DRAFT, View, follows_end, to_newest, told, trying
+from component.page.view import DRAFT, View, follows_end, run_page_action, take_page_error, to_newest
 from component.sidebar.trash import draw_deleted
-from component.widget.failure import draw_error, toast
-from component.widget.markdown import plain, short
-from component.widget.region import stage
+from component.widget.failure import draw_error, show_error_toast
+from component.widget.markdown import escape_markdown, shorten_text
+from component.widget.region import open_page_region
 from component.work import resource
 from component.work.job import Job, RefusedMessage
-from store import Turn
-from store.outbox import Message
+from component.world.note import draw_notes
+from component.world.view import WorldView
+from store import TurnRow
+from store.turn.outbox import WaitingMessage
 
 ANSWERED = "answered-again"
 """Session state key of the last job that answered a turn again: (session, turn, start) of the job, and the session's
 path after the job ended, None while it runs."""
 
 
-def draw_chat(view: View) -> tuple[list[Turn], Live | None, list[DeltaGenerator]]:
-    """Draws the conversation.
+def draw_chat(
+    view: View, story: WorldView | None = None
+) -> tuple[list[TurnRow], LiveAnswerView | None, list[DeltaGenerator]]:
+    """Draws the conversation. ``story``: what its world adds, if it has one.
 
     Returns the last turns, the place of the running answer if the page shows one, and the places of the invitation
     that show the model's state.
     """
-    job, refused = view.job, view.jobs.refused(view.session_id)
-    turns, elsewhere = _turns(view)
-    waiting = view.jobs.queued(view.session_id)
+    job, refused = view.job, view.jobs.find_refused(view.session_id)
+    turns, elsewhere = _load_shown_turns(view)
+    waiting = view.jobs.list_queued(view.session_id)
     inviting = not (turns or job or refused or waiting)
     live, places, follows = None, [], follows_end(view.session_id)
     with (
         st.container(height=160, key=f"chat-{view.session_id or 'new'}", border=False, autoscroll=follows),
-        stage("talk", (view.session_id, inviting, _holds(view))),
+        open_page_region("talk", (view.session_id, inviting, _build_turns_key(view))),
     ):
-        if inviting:
+        if inviting and story is not None:
+            st.caption(view.words("world.empty"), text_alignment="center")
+        elif inviting:
             places = draw_invitation(view)
         else:
-            live = _draw_turns(view, turns, elsewhere)
-        _draw_notices(view, waiting)
-    return _last(view, turns), live, places
+            live = _draw_turns(view, turns, elsewhere, story)
+        _render_chat_notices(view, waiting)
+    return _load_last_turns(view, turns), live, places
 
 
-def _holds(view: View) -> Hashable:
-    """Returns a key for the turns that the view shows; a new key makes ``stage`` clear the view.
+def _build_turns_key(view: View) -> Hashable:
+    """Returns a key for the turns that the view shows; a new key makes ``open_page_region`` clear the view.
 
     The key is the session's path, or the job that answers a turn again. The end of that job changes the path but not
     the turns on the page. The key therefore stays the same, and the reader keeps the scroll position.
@@ -75,30 +88,32 @@ def _holds(view: View) -> Hashable:
     return shown
 
 
-def _draw_turns(view: View, turns: list[Turn], elsewhere: bool) -> Live | None:
+def _draw_turns(view: View, turns: list[TurnRow], elsewhere: bool, story: WorldView | None) -> LiveAnswerView | None:
     job = view.job
     with st.container(key="turns"):
-        _draw_earlier(view, turns)
+        _render_earlier_turns_bar(view, turns)
         numbers = [turn.number for turn in turns]
         versions = view.store.tree.alternatives(view.session_id, numbers) if view.session_id and turns else {}
-        changes = find_changes(view, turns)
+        changes = find_changes(view, turns) if story is None else {}
         for turn in turns:
-            last = job is None and turn is turns[-1] and not away(view)
+            last = job is None and turn is turns[-1] and not is_showing_earlier_turns(view)
             if elsewhere and turn is turns[-1]:
                 draw_question(view, turn.question, str(turn.number), turn.files, turn.number)
                 draw_elsewhere(view, turn)
             else:
-                draw_turn(view, turn, last, versions.get(turn.number), changes.get(turn.number, ()))
-        if away(view):
-            _draw_later(view)
+                is_told = story is not None and story.node is not None and story.node.turn == turn.number
+                notes = partial(draw_notes, story) if story is not None and is_told and not story.is_past else None
+                render_chat_turn(view, turn, last, versions.get(turn.number), changes.get(turn.number, ()), notes)
+        if is_showing_earlier_turns(view):
+            _render_later_turns_bar(view)
             return None
         if job is None:
             return None
-        draw_question(view, job.question, str(job.turn), _files(view, job), job.turn)
-        return Live(view.words, job)
+        draw_question(view, job.question, str(job.turn), _find_job_files(view, job), job.turn)
+        return LiveAnswerView(view.words, job)
 
 
-def _files(view: View, job: Job) -> list[dict[str, str]]:
+def _find_job_files(view: View, job: Job) -> list[dict[str, str]]:
     """Returns the files of the running turn; before the turn begins, the files that go with its message."""
     turn = view.store.turn(job.session, job.turn)
     if turn is not None:
@@ -107,19 +122,21 @@ def _files(view: View, job: Job) -> list[dict[str, str]]:
     return [{"name": file.name, "key": file.key} for file in waiting if file.message in (0, job.message)]
 
 
-def _draw_notices(view: View, waiting: list[Message]) -> None:
+def _render_chat_notices(view: View, waiting: list[WaitingMessage]) -> None:
     """Draws the notices below the last turn: deleted chat, hidden turns, refused message, error, waiting messages."""
     draw_deleted(view)
     draw_continued(view)
-    refused = view.jobs.refused(view.session_id)
+    refused = view.jobs.find_refused(view.session_id)
     if refused and view.session_id:
         with st.container(key="refused"):
             _draw_refused(view, view.session_id, refused)
     else:
         st.empty()
-    error = told()
-    if error and (away(view) or not follows_end(view.session_id)):  # the reader is elsewhere and would not see a box
-        toast(view.words, error)
+    error = take_page_error()
+    if error and (
+        is_showing_earlier_turns(view) or not follows_end(view.session_id)
+    ):  # the reader is elsewhere and would not see a box
+        show_error_toast(view.words, error)
         st.empty()
     elif error:
         draw_error(view.words, error)
@@ -128,39 +145,47 @@ def _draw_notices(view: View, waiting: list[Message]) -> None:
     _draw_queue(view, waiting)
 
 
-def _turns(view: View) -> tuple[list[Turn], bool]:
+def _load_shown_turns(view: View) -> tuple[list[TurnRow], bool]:
     """Returns the turns to show, and whether another program is answering the last of them.
 
     First completes an answer that was cut off before it was stored (``Agent.reconcile``).
     """
     if view.session_id is None:
         return [], False
-    turns, free = window(view), True
+    turns, free = load_turn_window(view), True
     if turns and turns[-1].status == "running" and view.job is None:
-        free = resource.here().reconcile(view.session_id)
-        turns = window(view)
+        free = resource.find_page_agent().reconcile(view.session_id)
+        turns = load_turn_window(view)
     return turns, not free and turns[-1].status == "running"
 
 
-def _last(view: View, turns: list[Turn]) -> list[Turn]:
+def _load_last_turns(view: View, turns: list[TurnRow]) -> list[TurnRow]:
     """Returns the last turns, even while the page shows earlier ones."""
-    return view.store.turns(view.session_id, limit=5) if view.session_id and away(view) else turns
+    return view.store.turns(view.session_id, limit=5) if view.session_id and is_showing_earlier_turns(view) else turns
 
 
-def _draw_later(view: View) -> None:
+def _render_later_turns_bar(view: View) -> None:
     """Draws the buttons below earlier turns: show later turns, jump to the newest."""
     words, session = view.words, view.session_id or ""
     with st.container(key="later", horizontal=True, horizontal_alignment="center"):
         icon = ":material/keyboard_arrow_down:"
-        st.button(words("chat.later"), key="load-later", icon=icon, type="tertiary", on_click=onward, args=(session,))
+        st.button(
+            words("chat.later"),
+            key="load-later",
+            icon=icon,
+            type="tertiary",
+            on_click=show_later_turns,
+            args=(session,),
+        )
         icon = ":material/vertical_align_bottom:"
         st.button(words("chat.newest"), key="newest", icon=icon, on_click=to_newest, args=(session,))
 
 
-def _draw_earlier(view: View, turns: list[Turn]) -> None:
+def _render_earlier_turns_bar(view: View, turns: list[TurnRow]) -> None:
     """Draws the button that shows more earlier turns, and the field that jumps to a turn by its number."""
-    more = turns[0].number - 1 if turns else 0
-    if view.session is None or (more < 1 and not away(view)):
+    first = view.session.path[0][1] if view.session is not None else 1  # a story may begin with a greeting, turn 0
+    more = turns[0].number - first if turns else 0
+    if view.session is None or (more < 1 and not is_showing_earlier_turns(view)):
         st.empty()
         return
     with st.container(key="earlier", horizontal=True, horizontal_alignment="center", vertical_alignment="bottom"):
@@ -170,7 +195,7 @@ def _draw_earlier(view: View, turns: list[Turn]) -> None:
                 key="load-earlier",
                 icon=":material/history:",
                 type="tertiary",
-                on_click=widen,
+                on_click=show_earlier_turns,
                 args=(view.session_id,),
             )
         draw_leap(view, "earlier")
@@ -185,7 +210,7 @@ def _draw_refused(view: View, session: str, refused: RefusedMessage) -> None:
         draw_error(words, refused.error)
     else:
         st.info(words("chat.not_begun" if refused.again else "chat.not_sent"), icon=":material/info:")
-    dismiss = partial(trying, partial(view.jobs.dismiss, session))
+    dismiss = partial(run_page_action, partial(view.jobs.dismiss, session))
     with st.container(horizontal=True, key="refused-actions"):
         if not refused.again:
             draft = partial(_to_draft, view, refused)
@@ -199,25 +224,35 @@ def _draw_refused(view: View, session: str, refused: RefusedMessage) -> None:
 
 def _to_draft(view: View, refused: RefusedMessage) -> None:
     st.session_state[DRAFT] = refused.text
-    trying(partial(view.jobs.dismiss, view.session_id or ""))
+    run_page_action(partial(view.jobs.dismiss, view.session_id or ""))
 
 
-def _draw_queue(view: View, waiting: list[Message]) -> None:
-    """Draws the messages that wait for the running answer.
+def _draw_queue(view: View, waiting: list[WaitingMessage]) -> None:
+    """Draws the messages that wait for the running answer; the one that follows has a button that stops it for that.
 
     After a failure or a restart they wait for the user, and every message has a button to send it now.
     """
     words = view.words
+    following = next((message.id for message in waiting if view.jobs.can_interrupt(message)), None)
     for index, message in enumerate(waiting):
         with st.container(
             key=f"queued-{index}", horizontal=True, vertical_alignment="center", horizontal_alignment="right"
         ):
-            label = f":material/schedule: {words('chat.queued')} · {plain(short(message.text, 60))}"
+            label = f":material/schedule: {words('chat.queued')} · {escape_markdown(shorten_text(message.text, 60))}"
             st.caption(label, width="content")
             if view.job is None:
                 resend = partial(view.resend, message)
                 st.button(words("chat.send_now"), key=f"send-{index}", on_click=resend)
-            cancel, back = words("chat.withdraw"), partial(trying, partial(view.jobs.withdraw, message.id))
+            elif message.id == following:
+                # what has arrived so far stays, and the model reads it with the message
+                st.button(
+                    words("chat.send_now"),
+                    key=f"steer-{message.id}",
+                    on_click=partial(view.jobs.interrupt, message),
+                    disabled=view.job.stop.is_set(),
+                    help=words("chat.steer"),
+                )
+            cancel, back = words("chat.withdraw"), partial(run_page_action, partial(view.jobs.withdraw, message.id))
             st.button(cancel, key=f"withdraw-{index}", type="tertiary", on_click=back)
     for _ in range(int(st.session_state.get("waiting", 0)) - len(waiting)):
         st.empty()

@@ -10,11 +10,11 @@ from streamlit.delta_generator import DeltaGenerator
 import settings
 from component.page.catalogue import Words
 from component.page.frame import mark_address
-from component.page.view import APART_NEW, View, begin, begin_private
-from component.settings.model_status import MEGABYTE, again, draw_status, privacy
+from component.page.view import APART_NEW, View, begin_chat, begin_private
+from component.settings.model_status import MEGABYTE, describe_message_privacy, draw_status, format_retry_label
 from component.settings.options import ask_options
 from component.widget.failure import retry_button
-from component.widget.markdown import plain
+from component.widget.markdown import escape_markdown
 from component.work import resource
 from component.work.user import is_admin, may_choose_model
 from model.choice import default
@@ -41,7 +41,7 @@ def draw_invitation(view: View) -> list[DeltaGenerator]:
         _draw_samples(view)
         _draw_carrying(view)
         if not places:
-            st.caption(privacy(words, view.status, view.is_private), text_alignment="center")
+            st.caption(describe_message_privacy(words, view.status, view.is_private), text_alignment="center")
     return places
 
 
@@ -49,28 +49,38 @@ def _draw_carrying(view: View) -> None:
     """Draws the switch that keeps this chat apart from the memory of others, and the button for a private chat."""
     words = view.words
     if view.is_private:
-        st.button(words("private.leave"), key="private-leave", type="tertiary", icon=":material/close:", on_click=begin)
+        st.button(
+            words("private.leave"), key="private-leave", type="tertiary", icon=":material/close:", on_click=begin_chat
+        )
         return
     with st.container(
         key="carrying", horizontal=True, horizontal_alignment="center", vertical_alignment="center", gap="small"
     ):
-        if _carries():
+        if _is_memory_carried():
             on = not st.session_state.get(APART_NEW, False)
             label, about = words("carry.on" if on else "carry.off"), words("carry.about")
-            st.toggle(label, on, key=f"carry-new-{on}", help=about, width="content", on_change=_carry, args=(not on,))
+            st.toggle(
+                label,
+                on,
+                key=f"carry-new-{on}",
+                help=about,
+                width="content",
+                on_change=_set_new_chat_carrying,
+                args=(not on,),
+            )
         icon = ":material/visibility_off:"
         st.button(words("private.create"), key="private-begin", type="tertiary", icon=icon, on_click=begin_private)
 
 
-def _carries() -> bool:
+def _is_memory_carried() -> bool:
     """Returns whether memory carries over between this user's chats."""
-    agent = resource.agent()
+    agent = resource.find_user_agent()
     if agent.memory is None or not agent.settings.user_memory:
         return False
     return agent.memory.reader.carries(agent.tenant, agent.user)
 
 
-def _carry(on: bool) -> None:
+def _set_new_chat_carrying(on: bool) -> None:
     st.session_state[APART_NEW] = not on
 
 
@@ -81,7 +91,7 @@ def _comes_here(view: View) -> bool:
     """
     if not is_admin():
         return False
-    choice, base = resource.in_use().kept.choice, settings.current()
+    choice, base = resource.in_use().stored_choices.choice, settings.load_current_settings()
     if choice is not None:
         return choice.kind == "embedded" and view.status.state != "ready"
     keyless = not (base.openai_api_key or base.openai_base_url)
@@ -92,7 +102,9 @@ def _draw_coming(view: View) -> list[DeltaGenerator]:
     """Draws three lines on what happens, the progress, and the buttons to cancel, retry or choose another model."""
     words, status = view.words, view.status
     with st.container(key="first-run", border=True, gap="xsmall"):
-        lines = zip(("download", "computer", "lock"), _lines(words, _asked()), strict=True)
+        lines = zip(
+            ("download", "computer", "lock"), _list_first_run_lines(words, _load_chosen_settings()), strict=True
+        )
         for icon, line in lines:
             st.markdown(f":material/{icon}:&ensp;{line}")
         place = st.container(key="first-run-state").empty()
@@ -102,26 +114,26 @@ def _draw_coming(view: View) -> list[DeltaGenerator]:
                 stop, icon = words("models.cancel"), ":material/close:"
                 st.button(stop, key="first-run-cancel", type="tertiary", icon=icon, on_click=view.readiness.cancel)
             elif status.state == "failed":
-                retry_button(again(words, status), "first-run-retry", view.readiness.start)
+                retry_button(format_retry_label(words, status), "first-run-retry", view.readiness.start)
             if may_choose_model():
                 other, icon = words("first.other"), ":material/tune:"
                 st.button(other, key="first-run-other", type="tertiary", icon=icon, on_click=ask_options)
     return [place]
 
 
-def _asked() -> Settings:
+def _load_chosen_settings() -> Settings:
     """Returns the settings with the chosen model applied, if one was chosen."""
-    choice, base = resource.in_use().kept.choice, settings.current()
-    return choice.applied(base) if choice else base
+    choice, base = resource.in_use().stored_choices.choice, settings.load_current_settings()
+    return choice.apply_to_settings(base) if choice else base
 
 
-def _lines(words: Words, base: Settings) -> list[str]:
+def _list_first_run_lines(words: Words, base: Settings) -> list[str]:
     """Returns three lines: one model file is fetched or loaded, the model runs on this machine, no data leaves it."""
     if base.embedded_path is not None:
-        first = words("first.own", name=plain(base.embedded_path.name))
+        first = words("first.own", name=escape_markdown(base.embedded_path.name))
     else:
-        coming = default.expected(base)
-        key = "first.loads" if weights.ready(base) else "first.fetches" if coming else "first.fetches.some"
+        coming = default.predict_weights(base)
+        key = "first.loads" if weights.has_ready_weights(base) else "first.fetches" if coming else "first.fetches.some"
         first = words(key, size=coming.size / MEGABYTE / 1000 if coming else 0)
     return [first, words("first.runs"), words("first.stays")]
 

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import streamlit as st
 
-from component.page.view import View, scroll_to, show, stay_there, to_newest
-from component.page.window import shut
-from store import Turn
+from component.page.view import View, scroll_to, show_session, stay_there, to_newest
+from component.page.window import close_page_window
+from store import TurnRow
 
 WINDOW = 20
 BEFORE = 3
 
 
-def leap(session_id: str, number: int, count: int) -> None:
+def jump_to_turn(session_id: str, number: int, count: int) -> None:
     """Opens the session at turn ``number``; ``count``: how many turns the session has."""
     if count - number < WINDOW - BEFORE:
         to_newest(session_id)
     else:
-        st.session_state[_until(session_id)] = number - BEFORE + WINDOW - 1
-        st.session_state[_size(session_id)] = WINDOW
+        st.session_state[_build_until_key(session_id)] = number - BEFORE + WINDOW - 1
+        st.session_state[_build_window_size_key(session_id)] = WINDOW
     stay_there(session_id)
     scroll_to(number)
-    shut()
-    show(session_id)
+    close_page_window()
+    show_session(session_id)
 
 
 def draw_leap(view: View, place: str) -> None:
@@ -41,56 +41,61 @@ def draw_leap(view: View, place: str) -> None:
         placeholder=f"1–{session.turn_count}",
         icon=":material/my_location:",
         width=190,
-        on_change=_go,
+        on_change=_jump_to_entered_turn,
         args=go,
     )
 
 
-def _go(session_id: str, key: str, count: int) -> None:
+def _jump_to_entered_turn(session_id: str, key: str, count: int) -> None:
     number = st.session_state.get(key)
     if number is not None:
         st.session_state[key] = None
-        leap(session_id, int(number), count)
+        jump_to_turn(session_id, int(number), count)
 
 
-def window(view: View) -> list[Turn]:
+def load_turn_window(view: View) -> list[TurnRow]:
     """Returns the turns to show: the last ones, or those around the turn that the user jumped to.
 
     All of them stand before the running answer.
     """
     if view.session is None:
         return []
-    until, size = st.session_state.get(_until(view.session.id)), st.session_state.get(_size(view.session.id), WINDOW)
+    until, size = (
+        st.session_state.get(_build_until_key(view.session.id)),
+        st.session_state.get(_build_window_size_key(view.session.id), WINDOW),
+    )
     ends = [view.job.turn] if view.job else []
     ends += [] if until is None else [int(until) + 1]
     return view.store.turns(view.session.id, before=min(ends, default=None), limit=int(size))
 
 
-def away(view: View) -> bool:
+def is_showing_earlier_turns(view: View) -> bool:
     """Returns whether the page shows earlier turns, so that the last turn is not in view.
 
     A turn that is being answered is the last one: its new version takes the place of all turns that followed it.
     """
     if view.session is None:
         return False
-    until = st.session_state.get(_until(view.session.id))
+    until = st.session_state.get(_build_until_key(view.session.id))
     return until is not None and int(until) < (view.job.turn if view.job else view.session.turn_count)
 
 
-def widen(session_id: str) -> None:
+def show_earlier_turns(session_id: str) -> None:
     """Shows more earlier turns."""
-    st.session_state[_size(session_id)] = int(st.session_state.get(_size(session_id), WINDOW)) + WINDOW
+    st.session_state[_build_window_size_key(session_id)] = (
+        int(st.session_state.get(_build_window_size_key(session_id), WINDOW)) + WINDOW
+    )
 
 
-def onward(session_id: str) -> None:
+def show_later_turns(session_id: str) -> None:
     """Shows more later turns."""
-    st.session_state[_until(session_id)] = int(st.session_state[_until(session_id)]) + WINDOW
-    widen(session_id)
+    st.session_state[_build_until_key(session_id)] = int(st.session_state[_build_until_key(session_id)]) + WINDOW
+    show_earlier_turns(session_id)
 
 
-def _until(session_id: str) -> str:
+def _build_until_key(session_id: str) -> str:
     return f"until-{session_id}"
 
 
-def _size(session_id: str) -> str:
+def _build_window_size_key(session_id: str) -> str:
     return f"window-{session_id}"

@@ -7,15 +7,15 @@ import streamlit as st
 
 from component.page.frame import MARK
 from component.page.view import View
-from component.widget.markdown import fixed
+from component.widget.markdown import fix_markdown
 from component.widget.wait import redraw_when
 from component.work import resource
-from store import Turn
+from store import TurnRow
 
 BEAT = 1.0
 
 
-def draw_elsewhere(view: View, turn: Turn) -> None:
+def draw_elsewhere(view: View, turn: TurnRow) -> None:
     """Draws the text that the other program has stored so far, once a second.
 
     Runs the page anew when no program answers the turn any more, or when this program does.
@@ -25,9 +25,9 @@ def draw_elsewhere(view: View, turn: Turn) -> None:
         def look() -> bool:
             arrived = view.store.partials.text(turn.session_id, turn.number)
             if arrived:
-                st.markdown(fixed(arrived))
+                st.markdown(fix_markdown(arrived))
             st.markdown(f":shimmer[{view.words('turn.elsewhere')}]")
-            return view.jobs.of(turn.session_id) is not None or resource.here().reconcile(turn.session_id)
+            return view.jobs.of(turn.session_id) is not None or resource.find_page_agent().reconcile(turn.session_id)
 
         redraw_when(look, BEAT)
         st.button(
@@ -35,6 +35,6 @@ def draw_elsewhere(view: View, turn: Turn) -> None:
             icon=":material/stop_circle:",
             key="stop",
             shortcut="Esc",
-            on_click=resource.here().stop,
+            on_click=resource.find_page_agent().stop,
             args=(turn.session_id,),
         )

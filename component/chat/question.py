@@ -1,4 +1,5 @@
-"""What a waiting turn wants to know from its user: may a tool run, which choice, which values (``store.question``)."""
+"""What a waiting turn wants to know from its user: may a tool run, which choice, which values
+(``store.turn.question``)."""
 
 from __future__ import annotations
 
@@ -11,11 +12,11 @@ import streamlit as st
 
 from component.page.catalogue import Words
 from component.page.view import View
-from component.widget.markdown import plain, short, shown
+from component.widget.markdown import escape_markdown, sanitize_text, shorten_text
 from errors import GieokError
-from graph.tool.form import FormField, fields, problems
-from store import Turn
-from store.question import NO, Action, Answer, Question, question
+from graph.tool.question.form import FormField, find_form_problems, list_form_fields
+from store import TurnRow
+from store.turn.question import NO, Action, UserAnswer, UserQuestion, parse_user_question
 
 TEXT_CHARS = 2_000
 ARGUMENT_CHARS = 4_000
@@ -23,15 +24,15 @@ MOST_NUMBER = 2**53 - 1
 """The largest number that a browser keeps exactly."""
 
 
-def draw_questions(view: View, turn: Turn) -> None:
+def draw_questions(view: View, turn: TurnRow) -> None:
     """Draws the open questions of a waiting turn, and the buttons that answer them."""
-    questions = [question(plain_) for plain_ in turn.questions]
+    questions = [parse_user_question(plain_) for plain_ in turn.questions]
     with st.container(key=f"waiting-{turn.number}", border=True):
-        answers = {asked.id: _draw(view, turn, asked, place) for place, asked in enumerate(questions)}
+        answers = {asked.id: _render_open_question(view, turn, asked, place) for place, asked in enumerate(questions)}
         if len(questions) == 1 and questions[0].kind == "approve":
             _draw_approval(view, turn, questions[0])
         else:
-            _draw_end(view, turn, answers)
+            _render_question_buttons(view, turn, answers)
 
 
 def answer_by_message(view: View, text: str) -> bool:
@@ -46,17 +47,17 @@ def answer_by_message(view: View, text: str) -> bool:
         turn = view.store.turn(session.id, session.turn_count) if view.store.status(session) == "waiting" else None
     except GieokError:  # the conversation was erased meanwhile; sending the message tells that
         return False
-    asked = [question(plain_) for plain_ in turn.questions] if turn is not None else []
+    asked = [parse_user_question(plain_) for plain_ in turn.questions] if turn is not None else []
     if turn is None or len(asked) != 1 or asked[0].kind != "choose":
         return False
-    view.answer(turn, {asked[0].id: Answer("answer", text)})
+    view.answer(turn, {asked[0].id: UserAnswer("answer", text)})
     return True
 
 
-def _draw(view: View, turn: Turn, asked: Question, place: int) -> Answer | None:
+def _render_open_question(view: View, turn: TurnRow, asked: UserQuestion, place: int) -> UserAnswer | None:
     """Draws one question with its input; returns the answer as far as it is given."""
     key = f"{turn.session_id}-{turn.branch}-{turn.number}-{place}"
-    _draw_text(view, asked)
+    _render_question_text(view, asked)
     match asked.kind:
         case "approve":
             alone = len(turn.questions) == 1
@@ -70,24 +71,30 @@ def _draw(view: View, turn: Turn, asked: Question, place: int) -> Answer | None:
     return _draw_login(view, asked)
 
 
-def _draw_text(view: View, asked: Question) -> None:
+def _render_question_text(view: View, asked: UserQuestion) -> None:
     words = view.words
-    who = plain(asked.server or words("question.us"))
-    name = words(f"question.{asked.kind}", server=who, tool=plain(asked.tool.removeprefix(f"{asked.server}__")))
+    who = escape_markdown(asked.server or words("question.us"))
+    name = words(
+        f"question.{asked.kind}", server=who, tool=escape_markdown(asked.tool.removeprefix(f"{asked.server}__"))
+    )
     icons = {"approve": "handyman", "choose": "help", "form": "edit_note", "login": "login", "client": "terminal"}
     st.markdown(f":material/{icons[asked.kind]}: **{name}**")
     if asked.text:
-        st.text(shown(short(asked.text, TEXT_CHARS)))
+        st.text(sanitize_text(shorten_text(asked.text, TEXT_CHARS)))
     if asked.kind in ("approve", "client") and asked.arguments:
         st.caption(words("step.arguments"))
-        st.code(shown(short(_json(asked.arguments), ARGUMENT_CHARS)), language=None, wrap_lines=True)
+        st.code(
+            sanitize_text(shorten_text(_format_arguments(asked.arguments), ARGUMENT_CHARS)),
+            language=None,
+            wrap_lines=True,
+        )
 
 
-def _json(arguments: Mapping[str, Any]) -> str:
+def _format_arguments(arguments: Mapping[str, Any]) -> str:
     return json.dumps(arguments, ensure_ascii=False, indent=1)
 
 
-def _draw_choice_of_actions(view: View, key: str) -> Answer | None:
+def _draw_choice_of_actions(view: View, key: str) -> UserAnswer | None:
     actions: list[Action] = ["once", "always", "no"]
     chosen = st.segmented_control(
         view.words("question.decide"),
@@ -96,42 +103,42 @@ def _draw_choice_of_actions(view: View, key: str) -> Answer | None:
         key=f"question-act-{key}",
         label_visibility="collapsed",
     )
-    return Answer(chosen) if chosen else None
+    return UserAnswer(chosen) if chosen else None
 
 
-def _draw_choices(view: View, asked: Question, key: str) -> Answer | None:
+def _draw_choices(view: View, asked: UserQuestion, key: str) -> UserAnswer | None:
     chosen: str | None = None
     if asked.choices:
         chosen = st.radio(
             asked.text or "?",
             asked.choices,
             index=None,
-            format_func=plain,
+            format_func=escape_markdown,
             key=f"question-one-{key}",
             label_visibility="collapsed",
         )
     label = view.words("question.other" if asked.choices else "question.words")
     own = st.text_input(label, key=f"question-own-{key}", max_chars=TEXT_CHARS)
     value = own.strip() or chosen
-    return Answer("answer", value) if value else None
+    return UserAnswer("answer", value) if value else None
 
 
-def _draw_form(view: View, asked: Question, key: str) -> Answer | None:
+def _draw_form(view: View, asked: UserQuestion, key: str) -> UserAnswer | None:
     """Draws the fields of a form; a value that does not fit says why under its field."""
-    known = fields(asked.schema)
+    known = list_form_fields(asked.schema)
     values = {field.name: _draw_field(view.words, field, f"question-field-{key}-{field.name}") for field in known}
     filled = {name: value for name, value in values.items() if value not in (None, "")}
-    wrong = problems(asked.schema, filled)
+    wrong = find_form_problems(asked.schema, filled)
     begun = {name for name, value in values.items() if value not in (None, "", [], False)}
     for name, problem in wrong.items():
         if name in begun:
-            st.caption(f":material/error: {plain(name)}: {plain(short(problem, 200))}")
-    return None if wrong else Answer("answer", filled)
+            st.caption(f":material/error: {escape_markdown(name)}: {escape_markdown(shorten_text(problem, 200))}")
+    return None if wrong else UserAnswer("answer", filled)
 
 
 def _draw_field(words: Words, field: FormField, key: str) -> Any:
-    label = plain(field.title) + (" \\*" if field.required else "")
-    about = plain(field.about) or None
+    label = escape_markdown(field.title) + (" \\*" if field.required else "")
+    about = escape_markdown(field.about) or None
     match field.kind:
         case "boolean":
             return st.checkbox(label, value=field.default is True, key=key, help=about)
@@ -147,7 +154,7 @@ def _draw_field(words: Words, field: FormField, key: str) -> Any:
 
 def _draw_options(words: Words, field: FormField, label: str, about: str | None, key: str) -> Any:
     values, labels = [value for value, _ in field.choices], dict(field.choices)
-    named, pick = partial(_label, labels), words("question.pick")
+    named, pick = partial(_format_choice_label, labels), words("question.pick")
     if field.kind == "many":
         chosen = [value for value in field.default or [] if value in values] if isinstance(field.default, list) else []
         return st.multiselect(label, values, default=chosen, format_func=named, key=key, help=about, placeholder=pick)
@@ -155,20 +162,22 @@ def _draw_options(words: Words, field: FormField, label: str, about: str | None,
     return st.selectbox(label, values, index=at, format_func=named, key=key, help=about, placeholder=pick)
 
 
-def _label(labels: Mapping[str, str], value: str) -> str:
-    return plain(labels[value])
+def _format_choice_label(labels: Mapping[str, str], value: str) -> str:
+    return escape_markdown(labels[value])
 
 
-def _draw_login(view: View, asked: Question) -> Answer | None:
+def _draw_login(view: View, asked: UserQuestion) -> UserAnswer | None:
     """Draws the link to a server's own page, with its host in plain sight; only https leads anywhere."""
     if not asked.host:
-        st.caption(plain(view.words("question.no_link", url=short(asked.url, 200))))
+        st.caption(escape_markdown(view.words("question.no_link", url=shorten_text(asked.url, 200))))
         return None
-    st.link_button(view.words("question.visit", host=plain(asked.host)), asked.url, icon=":material/open_in_new:")
-    return Answer("answer")
+    st.link_button(
+        view.words("question.visit", host=escape_markdown(asked.host)), asked.url, icon=":material/open_in_new:"
+    )
+    return UserAnswer("answer")
 
 
-def _draw_approval(view: View, turn: Turn, asked: Question) -> None:
+def _draw_approval(view: View, turn: TurnRow, asked: UserQuestion) -> None:
     actions: Sequence[tuple[Action, str]] = (("once", "check"), ("always", "done_all"), ("no", "close"))
     with st.container(horizontal=True, gap="xsmall"):
         for action, icon in actions:
@@ -178,12 +187,12 @@ def _draw_approval(view: View, turn: Turn, asked: Question) -> None:
                 icon=f":material/{icon}:",
                 type="primary" if action == "once" else "secondary",
                 on_click=view.answer,
-                args=(turn, {asked.id: Answer(action)}),
+                args=(turn, {asked.id: UserAnswer(action)}),
                 disabled=view.job is not None,
             )
 
 
-def _draw_end(view: View, turn: Turn, answers: Mapping[str, Answer | None]) -> None:
+def _render_question_buttons(view: View, turn: TurnRow, answers: Mapping[str, UserAnswer | None]) -> None:
     """Draws the buttons that end the questions. Whether the first one is pressed is asked in the run that has read the
     fields: a text that is being typed arrives together with the press."""
     given = {id_: answer for id_, answer in answers.items() if answer is not None}

@@ -11,10 +11,10 @@ import streamlit as st
 
 from component.documents.adding import draw_fault, read_again
 from component.page.catalogue import Words
-from component.page.view import View, trying
-from component.widget.markdown import plain, short
-from component.widget.moment import moment
-from component.widget.overflow import Item, draw_overflow
+from component.page.view import View, run_page_action
+from component.widget.markdown import escape_markdown, shorten_text
+from component.widget.moment import format_reader_moment
+from component.widget.overflow import MenuItem, draw_overflow
 from retrieval import Document, Library
 from retrieval.change import UPLOAD
 from retrieval.read.address import is_web
@@ -35,26 +35,35 @@ def draw_list(view: View, library: Library, documents: Sequence[Document], may_c
     if not documents:
         st.info(words("documents.none"), icon=":material/folder_open:")
         return
-    query, kind = _draw_filter(words)
-    matches = matching(documents, query, kind)
+    query, kind = _render_document_filter(words)
+    matches = filter_documents(documents, query, kind)
     if not matches:
         st.caption(words("documents.no_match"))
         return
-    if query.strip() or kind != "all":
+    is_searched = bool(query.strip()) or kind != "all"
+    if is_searched:
         st.caption(words("documents.found", count=len(matches), all=len(documents)))
     pages = -(-len(matches) // ROWS)
     key = f"documents-page-{kind}-{query}"  # a new query or kind starts at its first page
     page = min(int(st.session_state.get(key, 1)), pages)
+    shown = matches[(page - 1) * ROWS : page * ROWS]
+    # the product's own stand folded below the user's, unless something is looked for
+    folded = [document for document in shown if document.collection == "product" and not is_searched]
     with st.container(key="document-rows", gap=None):
-        for document in matches[(page - 1) * ROWS : page * ROWS]:
-            with st.container(key=f"document-{document.id}", gap=None):
-                _draw_document(view, library, document, may_change)
+        for document in shown:
+            if document not in folded:
+                _draw_document_row(view, library, document, may_change)
+        if folded:
+            title = f"{words('documents.product')} ({sum(each.collection == 'product' for each in matches)})"
+            with st.container(key="document-product"), st.expander(title), st.container(gap=None):
+                for document in folded:
+                    _draw_document_row(view, library, document, may_change)
     if pages > 1:
         with st.container(key="document-pages", horizontal_alignment="center"):
             st.pagination(pages, key=key)
 
 
-def matching(documents: Sequence[Document], query: str, kind: str = "all") -> list[Document]:
+def filter_documents(documents: Sequence[Document], query: str, kind: str = "all") -> list[Document]:
     """Returns the documents of this kind whose name or title contains every word of the query, ignoring case: the
     users' own first, then those of the product."""
     terms = fold_text(query).split()
@@ -67,7 +76,7 @@ def matching(documents: Sequence[Document], query: str, kind: str = "all") -> li
     return sorted(found, key=lambda document: document.collection == "product")
 
 
-def _draw_filter(words: Words) -> tuple[str, str]:
+def _render_document_filter(words: Words) -> tuple[str, str]:
     label = words("documents.search")
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="documents-filter"):
         query = st.text_input(
@@ -85,20 +94,25 @@ def _draw_filter(words: Words) -> tuple[str, str]:
     return query or "", kind or "all"
 
 
+def _draw_document_row(view: View, library: Library, document: Document, may_change: bool) -> None:
+    with st.container(key=f"document-{document.id}", gap=None):
+        _draw_document(view, library, document, may_change)
+
+
 def _draw_document(view: View, library: Library, document: Document, may_change: bool) -> None:
     words = view.words
     with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False, key=f"row-{document.id}"):
         icon = "error" if document.state == "failed" else _ICONS[document.doc_type]
         colour = "orange" if document.state == "failed" else "gray"
-        name = plain(short(document.name, NAME_CHARS))
-        facts = plain(facts_of(words, document))
+        name = escape_markdown(shorten_text(document.name, NAME_CHARS))
+        facts = escape_markdown(facts_of(words, document))
         st.markdown(f":{colour}[:material/{icon}:] **{name}**  \n:small[:gray[{facts}]]", width="stretch")
         if may_change:
-            _draw_menu(view, library, document)
+            _render_document_menu(view, library, document)
     if document.error:
         draw_fault(words, document.name, str(document.error.get("code")), "", document.error.get("values") or {})
     if may_change and st.session_state.get(ASKED) == document.id:
-        _draw_delete(view, library, document)
+        _render_document_deletion(view, library, document)
 
 
 def facts_of(words: Words, document: Document) -> str:
@@ -109,56 +123,56 @@ def facts_of(words: Words, document: Document) -> str:
         parts.insert(0, words("documents.product"))
     if document.state == "ready":
         if document.title and document.title != PurePosixPath(document.name).stem:
-            parts.append(short(document.title, 60))
+            parts.append(shorten_text(document.title, 60))
         parts.append(words("documents.pieces", sections=document.sections, passages=document.passages))
         parts.append(words(f"documents.language.{document.language}"))
-        parts.append(size(document.size))
-    return " · ".join([*parts, moment(document.added)])
+        parts.append(format_file_size(document.size))
+    return " · ".join([*parts, format_reader_moment(document.added)])
 
 
-def size(count: int) -> str:
+def format_file_size(count: int) -> str:
     """Returns a number of bytes as text, such as «12 kB»."""
     if count < 1000:
         return f"{count} B"
     return f"{count / 1000:.0f} kB" if count < 1_000_000 else f"{count / 1_000_000:.1f} MB"
 
 
-def _draw_menu(view: View, library: Library, document: Document) -> None:
+def _render_document_menu(view: View, library: Library, document: Document) -> None:
     other: Literal["faq", "guide"] = "guide" if document.doc_type == "faq" else "faq"
     actions: dict[str, Callable[[], object]] = {
         other: partial(library.set_type, document.id, other),
         "reindex": partial(read_again, library, [document.id], [document.name]),
-        "delete": partial(_ask, document),
+        "delete": partial(_ask_document_deletion, document),
     }
     hidden: set[str] = {other} if document.state != "ready" else set()
     hidden |= {"reindex"} if document.source.startswith(UPLOAD) else set()
     choices = {
-        name: Item(view.words(f"documents.do.{name}"), _ICONS[name], action)
+        name: MenuItem(view.words(f"documents.do.{name}"), _ICONS[name], action)
         for name, action in actions.items()
         if name not in hidden
     }
     draw_overflow(f"document-menu-{document.id}", choices, upright=True)
 
 
-def _ask(document: Document) -> None:
+def _ask_document_deletion(document: Document) -> None:
     st.session_state[ASKED] = document.id
 
 
-def _draw_delete(view: View, library: Library, document: Document) -> None:
+def _render_document_deletion(view: View, library: Library, document: Document) -> None:
     """Asks below the row before a document is deleted: the file of an upload is not kept, so there is no undo."""
     words = view.words
     origin = "upload" if document.source.startswith(UPLOAD) else "page" if is_web(document.source) else "file"
     with st.container(key="document-delete", horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(plain(words(f"documents.delete.{origin}")), width="stretch")
+        st.markdown(escape_markdown(words(f"documents.delete.{origin}")), width="stretch")
         yes, no = words("documents.delete.yes"), words("documents.delete.no")
-        st.button(yes, key="delete-yes", type="primary", on_click=_delete, args=(library, document))
-        st.button(no, key="delete-no", on_click=_leave)
+        st.button(yes, key="delete-yes", type="primary", on_click=_delete_document, args=(library, document))
+        st.button(no, key="delete-no", on_click=_close_document_question)
 
 
-def _delete(library: Library, document: Document) -> None:
-    _leave()
-    trying(partial(library.remove, document.id))
+def _delete_document(library: Library, document: Document) -> None:
+    _close_document_question()
+    run_page_action(partial(library.remove, document.id))
 
 
-def _leave() -> None:
+def _close_document_question() -> None:
     st.session_state.pop(ASKED, None)

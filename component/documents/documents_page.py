@@ -8,12 +8,12 @@ import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 import settings
-from component.documents.adding import Adding, add_files, draw_adding, read_again, rebuild, upload_limit
+from component.documents.adding import Adding, add_files, draw_adding, read_again, start_index_rebuild, upload_limit
 from component.documents.document_list import draw_list
 from component.documents.web_field import draw_web_field
-from component.page.view import View, show_documents, told
+from component.page.view import View, show_documents, take_page_error
 from component.widget.failure import draw_error
-from component.widget.markdown import plain
+from component.widget.markdown import escape_markdown
 from component.work import resource
 from component.work.user import is_admin
 from errors import LibraryModelChanged
@@ -29,7 +29,7 @@ TYPE = "upload-type"
 def draw_documents(view: View) -> Adding | None:
     """Draws the page. Returns the work on the library, so that the caller can follow the work; None when answers from
     documents are switched off."""
-    words, library = view.words, resource.agent().library
+    words, library = view.words, resource.find_user_agent().library
     with st.container(key="documents", gap="small"):
         with st.container(horizontal=True, vertical_alignment="center", key="documents-head"):
             st.markdown(f"## {words('documents.title')}", anchors=False, width="stretch")
@@ -39,7 +39,7 @@ def draw_documents(view: View) -> Adding | None:
             st.info(words("documents.off"), icon=":material/info:")
             return None
         st.caption(words("documents.about"))
-        error = told()
+        error = take_page_error()
         if error:
             draw_error(words, error)
         else:
@@ -51,9 +51,9 @@ def draw_documents(view: View) -> Adding | None:
         else:
             st.caption(f":material/lock: {words('login.shared')}")
         with st.container(key="documents-adding", gap="small"):
-            adding = draw_adding(view, resource.intakes().of("") if may_change else [])
+            adding = draw_adding(view, resource.open_intakes().of("") if may_change else [])
         status, documents = library.status, library.documents()
-        _draw_state(view, library, status, documents if may_change else [], adding.active or not may_change)
+        _render_index_state(view, library, status, documents if may_change else [], adding.active or not may_change)
         draw_list(view, library, documents, may_change)
     return adding
 
@@ -62,7 +62,7 @@ def _draw_upload(view: View, library: Library) -> None:
     """Draws the upload field. Files are added as soon as they have arrived, and the field is emptied."""
     words = view.words
     number = int(st.session_state.get("uploads", 0))
-    limit = settings.current().document_limit // 1_000_000
+    limit = settings.load_current_settings().document_limit // 1_000_000
     key = f"upload-{number}"
     with st.container(key="upload", gap="xsmall"):
         st.segmented_control(
@@ -79,12 +79,12 @@ def _draw_upload(view: View, library: Library) -> None:
             accept_multiple_files=True,
             key=key,
             max_upload_size=upload_limit(),
-            on_change=_uploaded,
+            on_change=_add_uploaded_files,
             args=(library, key),
         )
 
 
-def _uploaded(library: Library, key: str) -> None:
+def _add_uploaded_files(library: Library, key: str) -> None:
     files = [file for file in st.session_state.get(key) or () if isinstance(file, UploadedFile)]
     if not files:
         return
@@ -98,7 +98,9 @@ def _chosen_type() -> DocType | None:
     return None if chosen == AUTO else cast(DocType, chosen)
 
 
-def _draw_state(view: View, library: Library, status: LibraryStatus, documents: list[Document], busy: bool) -> None:
+def _render_index_state(
+    view: View, library: Library, status: LibraryStatus, documents: list[Document], busy: bool
+) -> None:
     """Draws what the index holds. When the index cannot be used, draws the reason and the button that rebuilds it.
 
     ``documents``: those that the user may read again.
@@ -106,14 +108,19 @@ def _draw_state(view: View, library: Library, status: LibraryStatus, documents: 
     words = view.words
     if status.rebuild is not None:
         if status.rebuild == "model":
-            draw_error(words, LibraryModelChanged(old=status.model, new=settings.current().embedding_model or BUILT_IN))
+            draw_error(
+                words,
+                LibraryModelChanged(old=status.model, new=settings.load_current_settings().embedding_model or BUILT_IN),
+            )
         else:
             st.error(words("documents.damaged"), icon=":material/error:")
         label, icon = words("documents.rebuild"), ":material/build:"
-        st.button(label, key="rebuild", type="primary", icon=icon, on_click=_rebuild, args=(library,), disabled=busy)
+        st.button(
+            label, key="rebuild", type="primary", icon=icon, on_click=_rebuild_index, args=(library,), disabled=busy
+        )
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="documents-state"):
-        st.caption(plain(_facts(view, status)), width="stretch")
+        st.caption(escape_markdown(_describe_index(view, status)), width="stretch")
         files = [document for document in documents if not document.source.startswith(UPLOAD)]
         args = (library, [document.id for document in files], [document.name for document in files])
         label, icon = words("documents.read_again"), ":material/refresh:"
@@ -123,15 +130,15 @@ def _draw_state(view: View, library: Library, status: LibraryStatus, documents: 
             )
 
 
-def _rebuild(library: Library) -> None:
-    rebuild(library)
+def _rebuild_index(library: Library) -> None:
+    start_index_rebuild(library)
 
 
 def _read_again(library: Library, documents: list[int], names: list[str]) -> None:
     read_again(library, documents, names)
 
 
-def _facts(view: View, status: LibraryStatus) -> str:
+def _describe_index(view: View, status: LibraryStatus) -> str:
     words = view.words
     parts = [
         words("documents.count", count=status.documents),

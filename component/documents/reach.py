@@ -6,7 +6,7 @@ from functools import partial
 
 import streamlit as st
 
-from component.page.view import COLLECTIONS_NEW, View, show_documents, trying
+from component.page.view import COLLECTIONS_NEW, View, run_page_action, show_documents
 from component.work import resource
 from retrieval.document import COLLECTIONS
 
@@ -14,7 +14,7 @@ from retrieval.document import COLLECTIONS
 def draw_reach(view: View) -> None:
     """Draws a button beside the input; the button opens the choice of collections."""
     words = view.words
-    if resource.agent().library is None:
+    if resource.find_user_agent().library is None:
         return
     chosen, label = view.collections, words("reach.title")
     icon = "manage_search" if len(chosen) == len(COLLECTIONS) else "filter_alt"
@@ -22,7 +22,7 @@ def draw_reach(view: View) -> None:
         st.markdown(f"**{label}**")
         for name in COLLECTIONS:
             key = f"reach-{name}-{view.session_id}"
-            change = partial(trying, partial(_change, view, name, name not in chosen))
+            change = partial(run_page_action, partial(_set_searched_collection, view, name, name not in chosen))
             about = words(f"reach.{name}.about")
             st.checkbox(words(f"reach.{name}"), name in chosen, key=key, help=about, on_change=change)
         st.caption(words("reach.about"))
@@ -35,7 +35,7 @@ def draw_reach(view: View) -> None:
         )
 
 
-def _change(view: View, name: str, on: bool) -> None:
+def _set_searched_collection(view: View, name: str, on: bool) -> None:
     selected = [
         collection for collection in COLLECTIONS if (on if collection == name else collection in view.collections)
     ]

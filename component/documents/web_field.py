@@ -30,7 +30,7 @@ def draw_web_field(view: View, library: Library, doc_type: DocType | None) -> No
             required=True,
             label_visibility="collapsed",
         )
-        add = partial(_add, library, doc_type)
+        add = partial(_add_web_page, library, doc_type)
         st.button(words("documents.web.add"), key="web-add", icon=":material/add:", on_click=add)
     fault = st.session_state.get(FAULT)
     if isinstance(fault, GieokError):
@@ -39,7 +39,7 @@ def draw_web_field(view: View, library: Library, doc_type: DocType | None) -> No
         st.empty()
 
 
-def _add(library: Library, doc_type: DocType | None) -> None:
+def _add_web_page(library: Library, doc_type: DocType | None) -> None:
     """Adds the page at the entered address. A bad address stays in the field, and the reason is shown below."""
     address = str(st.session_state.get(ADDRESS) or "").strip()
     st.session_state[FAULT] = None

@@ -11,7 +11,7 @@ from component.work.side_call import SideCall
 from errors import GieokError
 from evaluation import probe
 from evaluation.form import Form
-from evaluation.play import Play, played
+from evaluation.play import Play, play_scenario
 from evaluation.probe import Probe
 from evaluation.scenario import Scenario
 from model.modelset import ModelSet
@@ -32,7 +32,7 @@ class FormResult:
     @property
     def recall(self) -> float | None:
         """The share of the expected values that it holds rightly."""
-        return probe.recall(self.probes)
+        return probe.compute_recall(self.probes)
 
     @property
     def stale(self) -> float | None:
@@ -67,15 +67,15 @@ def run_scenario(scenario: Scenario, models: ModelSet, rate: float, call: SideCa
     def heard(number: int) -> None:
         call.at = number / len(scenario.turns)
 
-    with played(scenario, models, rate, stop=call.stop.is_set, heard=heard) as play:
-        forms = tuple(_result(play, scenario, form) for form in FORMS)
+    with play_scenario(scenario, models, rate, stop=call.stop.is_set, heard=heard) as play:
+        forms = tuple(_probe_form(play, scenario, form) for form in FORMS)
         view = play.view
         return ScenarioResult(scenario.name, scenario.query.text, rate, forms, len(view.waiting), play.seconds)
 
 
-def _result(play: Play, scenario: Scenario, form: Form) -> FormResult:
+def _probe_form(play: Play, scenario: Scenario, form: Form) -> FormResult:
     try:
         context = play.context(form)
     except GieokError as error:
         return FormResult(form, failed=error)
-    return FormResult(form, context.tokens, probe.probe(scenario.expect, context.lines))
+    return FormResult(form, context.tokens, probe.probe_context(scenario.expect, context.lines))

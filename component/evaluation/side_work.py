@@ -24,7 +24,7 @@ _starting = threading.Lock()
 
 def work_of(session: str, piece: Piece) -> SideCall | None:
     """Returns the work that runs, or has ended and was not dismissed. ``session``: empty for a new chat."""
-    return resource.side_calls().of(_key(session, piece))
+    return resource.side_calls().of(_build_side_work_key(session, piece))
 
 
 def is_busy(session: str) -> bool:
@@ -32,23 +32,23 @@ def is_busy(session: str) -> bool:
     return any(call is not None and not call.done for call in (work_of(session, piece) for piece in PIECES))
 
 
-def start(session: str, piece: Piece, work: Callable[[SideCall], Any]) -> None:
+def start_side_work(session: str, piece: Piece, work: Callable[[SideCall], Any]) -> None:
     """Starts the work, unless another piece of this conversation runs."""
     with _starting:
         if not is_busy(session):
-            resource.side_calls().start(_key(session, piece), work)
+            resource.side_calls().start(_build_side_work_key(session, piece), work)
 
 
-def stop(session: str, piece: Piece) -> None:
+def stop_side_work(session: str, piece: Piece) -> None:
     """Stops the work; what it has done so far stays."""
     call = work_of(session, piece)
     if call is not None:
         call.stop.set()
 
 
-def dismiss(session: str, piece: Piece) -> None:
+def dismiss_side_work(session: str, piece: Piece) -> None:
     """Forgets the result; stops the work if it runs."""
-    resource.side_calls().dismiss(_key(session, piece))
+    resource.side_calls().dismiss(_build_side_work_key(session, piece))
 
 
 def draw_work(view: View, session: str, piece: Piece, draw: Callable[[SideCall], None], prefix: str) -> None:
@@ -66,12 +66,12 @@ def draw_work(view: View, session: str, piece: Piece, draw: Callable[[SideCall],
     redraw_when(look, BEAT if running else None)
     key = f"{prefix}evaluation-{piece}"
     if running:
-        end, icon = partial(stop, session, piece), ":material/stop_circle:"
+        end, icon = partial(stop_side_work, session, piece), ":material/stop_circle:"
         st.button(view.words("chat.stop"), key=f"{key}-stop", icon=icon, on_click=end)
     else:
-        clear, icon = partial(dismiss, session, piece), ":material/close:"
+        clear, icon = partial(dismiss_side_work, session, piece), ":material/close:"
         st.button(view.words("evaluation.dismiss"), key=f"{key}-dismiss", icon=icon, type="tertiary", on_click=clear)
 
 
-def _key(session: str, piece: Piece) -> tuple[str, str, Piece]:
+def _build_side_work_key(session: str, piece: Piece) -> tuple[str, str, Piece]:
     return "evaluation", session, piece

@@ -8,13 +8,14 @@ from functools import partial
 
 import streamlit as st
 
-from component.memory.memory_change import Owner, attempt, draw_memory_error, draw_said
+from component.memory.memory_change import Owner, draw_said, run_reported_action
 from component.memory.proposal import draw_asks_first
 from component.page.view import View
-from component.widget.markdown import plain
+from component.widget.failure import draw_error
+from component.widget.markdown import escape_markdown
 from component.work import resource
 from errors import BadImport, FileTooLarge, GieokError
-from store.export.portable import LIMIT, dumped
+from store.export.portable import LIMIT, dump_json
 
 FILE = "gieok-memory.json"
 
@@ -27,8 +28,8 @@ def draw_takeout(view: View, mine: Owner, prefix: str) -> None:
     _draw_switch(view, mine, prefix)
     draw_asks_first(view, mine, prefix)
     with st.expander(words("memory.takeout"), icon=":material/import_export:", key=f"{prefix}takeout"):
-        _draw_export(view, mine, prefix)
-        _draw_import(view, mine, prefix)
+        _render_memory_export(view, mine, prefix)
+        _render_memory_import(view, mine, prefix)
     with st.expander(words("memory.erase"), icon=":material/delete:", key=f"{prefix}erase"):
         if mine.session:
             one = partial(mine.memory.eraser.erase_session, mine.tenant, mine.session, goes_on=True, user=mine.user)
@@ -40,24 +41,31 @@ def _draw_switch(view: View, mine: Owner, prefix: str) -> None:
     """Draws the switch whether conversations share what lasts and find what was said in each other. The user decides,
     unless the settings switch this off (``user_memory``)."""
     words = view.words
-    if not resource.agent().settings.user_memory:
+    if not resource.find_user_agent().settings.user_memory:
         st.caption(words("memory.carry.never"))
         return
     on = mine.memory.reader.carries(mine.tenant, mine.user)
     key = f"{prefix}memory-carry-{on}"
-    st.toggle(words("memory.carry"), on, key=key, help=words("memory.carry.about"), on_change=_carry, args=(mine, on))
+    st.toggle(
+        words("memory.carry"),
+        on,
+        key=key,
+        help=words("memory.carry.about"),
+        on_change=_toggle_memory_carrying,
+        args=(mine, on),
+    )
 
 
-def _carry(mine: Owner, before: bool) -> None:
-    attempt("takeout", lambda: mine.memory.writer.set_carries(mine.tenant, not before, mine.user))
+def _toggle_memory_carrying(mine: Owner, before: bool) -> None:
+    run_reported_action("takeout", lambda: mine.memory.writer.set_carries(mine.tenant, not before, mine.user))
 
 
-def _draw_export(view: View, mine: Owner, prefix: str) -> None:
+def _render_memory_export(view: View, mine: Owner, prefix: str) -> None:
     """Draws the export button; the file is built only when the user clicks the button."""
     words = view.words
     st.download_button(
         words("memory.export"),
-        lambda: dumped(mine.memory.export_user(mine.tenant, mine.user)),
+        lambda: dump_json(mine.memory.export_user(mine.tenant, mine.user)),
         FILE,
         "application/json",
         key=f"{prefix}memory-export",
@@ -66,7 +74,7 @@ def _draw_export(view: View, mine: Owner, prefix: str) -> None:
     )
 
 
-def _draw_import(view: View, mine: Owner, prefix: str) -> None:
+def _render_memory_import(view: View, mine: Owner, prefix: str) -> None:
     words = view.words
     upload = st.file_uploader(words("memory.import.file"), type=["json"], key=f"{prefix}memory-import-file")
     st.caption(words("memory.import.about"))
@@ -74,14 +82,14 @@ def _draw_import(view: View, mine: Owner, prefix: str) -> None:
         return
     if st.button(words("memory.import"), key=f"{prefix}memory-import", icon=":material/upload:"):
         try:
-            count = mine.memory.import_user(mine.tenant, _read(upload.getvalue()), mine.user)
+            count = mine.memory.import_user(mine.tenant, _parse_memory_file(upload.getvalue()), mine.user)
         except GieokError as error:
-            draw_memory_error(words, error)
+            draw_error(words, error)
         else:
             st.success(words("memory.imported", count=count), icon=":material/check:")
 
 
-def _read(data: bytes) -> dict[str, object]:
+def _parse_memory_file(data: bytes) -> dict[str, object]:
     if len(data) > LIMIT:
         raise FileTooLarge(size=len(data), limit=LIMIT)
     try:
@@ -98,22 +106,31 @@ def _draw_erase(view: View, mine: Owner, prefix: str, what: str, erase: Callable
     words, asked_key = view.words, f"{prefix}memory-erasing-{what}-{mine.session}"
     if not st.session_state.get(asked_key):
         label = words(f"memory.erase.{what}")
-        st.button(label, key=f"{prefix}memory-erase-{what}", on_click=_ask, args=(asked_key, True), width="stretch")
+        st.button(
+            label,
+            key=f"{prefix}memory-erase-{what}",
+            on_click=_set_erase_question,
+            args=(asked_key, True),
+            width="stretch",
+        )
         return
-    st.warning(plain(words(f"memory.erase.{what}.about")), icon=":material/warning:")
+    st.warning(escape_markdown(words(f"memory.erase.{what}.about")), icon=":material/warning:")
     with st.container(horizontal=True, gap="small"):
         label = words("memory.erase.go")
         go = (asked_key, what, erase)
-        st.button(label, key=f"{prefix}memory-erase-{what}-go", type="primary", on_click=_erase, args=go)
+        st.button(label, key=f"{prefix}memory-erase-{what}-go", type="primary", on_click=_erase_memory, args=go)
         st.button(
-            words("chat.withdraw"), key=f"{prefix}memory-erase-{what}-not", on_click=_ask, args=(asked_key, False)
+            words("chat.withdraw"),
+            key=f"{prefix}memory-erase-{what}-not",
+            on_click=_set_erase_question,
+            args=(asked_key, False),
         )
 
 
-def _ask(asked: str, on: bool) -> None:
+def _set_erase_question(asked: str, on: bool) -> None:
     st.session_state[asked] = on
 
 
-def _erase(asked: str, what: str, erase: Callable[[], object]) -> None:
+def _erase_memory(asked: str, what: str, erase: Callable[[], object]) -> None:
     st.session_state[asked] = False
-    attempt("takeout", erase, f"memory.erased.{what}")
+    run_reported_action("takeout", erase, f"memory.erased.{what}")

@@ -9,17 +9,17 @@ from functools import partial
 
 import streamlit as st
 
-from component.chat.jump import leap
-from component.memory.memory_change import Owner, attempt, draw_said, owner
+from component.chat.jump import jump_to_turn
+from component.memory.memory_change import Owner, draw_said, find_memory_owner, run_reported_action
 from component.page import window
 from component.page.view import View
-from component.widget.markdown import plain, short, shown
+from component.widget.markdown import escape_markdown, sanitize_text, shorten_text
 from component.work import resource
 from errors import SessionUnknown
 from graph.context.use import count_texts, count_uses
-from memory.known import Known
-from memory.profile import day_of
+from memory.row.profile import day_of
 from memory.state import MemoryLine
+from memory.view.known import KnownMemory
 from store import Session
 from text.fold import fold_text
 
@@ -43,7 +43,7 @@ def ask_known() -> None:
     st.session_state[LIMIT] = PAGE
     for key in (CHANGING, TEXTS, "known-query"):
         st.session_state.pop(key, None)
-    window.ask(NAME)
+    window.open_page_window(NAME)
 
 
 def draw_known_entry(view: View, prefix: str = "") -> None:
@@ -54,11 +54,11 @@ def draw_known_entry(view: View, prefix: str = "") -> None:
 
 def draw_known(view: View, about: object = None) -> None:
     """Draws the window."""
-    mine = owner(view)
+    mine = find_memory_owner(view)
     if mine is None:
-        window.shut()
+        window.close_page_window()
         return
-    window.draw(view.words("known.title"), lambda: _draw_known_lines(view, mine), width="large")
+    window.render_page_window(view.words("known.title"), lambda: _draw_known_lines(view, mine), width="large")
 
 
 def _draw_known_lines(view: View, mine: Owner) -> None:
@@ -74,24 +74,26 @@ def _draw_known_lines(view: View, mine: Owner) -> None:
     most = int(st.session_state.get(LIMIT, PAGE))
     shown_rows = rows[:most]
     if TEXTS not in st.session_state:  # reads many prompts, so once for each opening
-        st.session_state[TEXTS] = count_texts(resource.here())
+        st.session_state[TEXTS] = count_texts(resource.find_page_agent())
     uses = count_uses(st.session_state[TEXTS], [row.line for row in shown_rows])
     st.caption(words("known.count", count=len(rows)))
     for row in shown_rows:
         _draw_known_row(view, mine, row, uses[row.line.id])
     if len(rows) > most:
-        st.button(words("known.more", count=len(rows) - most), key="known-more", type="tertiary", on_click=_widen)
+        st.button(
+            words("known.more", count=len(rows) - most), key="known-more", type="tertiary", on_click=_show_more_lines
+        )
 
 
 def _begin_again() -> None:
     st.session_state[LIMIT] = PAGE
 
 
-def _widen() -> None:
+def _show_more_lines() -> None:
     st.session_state[LIMIT] = int(st.session_state.get(LIMIT, PAGE)) + PAGE
 
 
-def list_rows(view: View, known: Known, query: str) -> list[KnownRow]:
+def list_rows(view: View, known: KnownMemory, query: str) -> list[KnownRow]:
     """Returns the lines that hold all words of the query, facts and pins first, then the newest conversation's."""
     texts = [(line.row, line.describe(view.words.language)) for line in known.profile]
     texts += [(line, line.label) for line in known.lines]
@@ -107,7 +109,7 @@ def _join_searched(row: KnownRow) -> str:
 
 def _find_session(view: View, name: str) -> Session | None:
     try:
-        return resource.agent().store.session(name) if name else None
+        return resource.find_user_agent().store.session(name) if name else None
     except SessionUnknown:
         return None
 
@@ -120,7 +122,7 @@ def _draw_known_row(view: View, mine: Owner, row: KnownRow, used: int) -> None:
             _draw_known_form(view, mine, line)
             return
         with st.container(horizontal=True, wrap=False, gap="small"):
-            st.text(shown(row.text), width="stretch")
+            st.text(sanitize_text(row.text), width="stretch")
             icon, label = ":material/edit:", words("known.change")
             change = partial(_begin_change, line)
             st.button("", key=f"known-change-{line.id}", icon=icon, type="tertiary", help=label, on_click=change)
@@ -128,7 +130,7 @@ def _draw_known_row(view: View, mine: Owner, row: KnownRow, used: int) -> None:
             forget = partial(_forget_row, mine, row)
             st.button("", key=f"known-forget-{line.id}", icon=icon, type="tertiary", help=label, on_click=forget)
         with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key=f"known-facts-{line.id}"):
-            st.caption(plain(" · ".join(describe_row(view, row, used))), width="content")
+            st.caption(escape_markdown(" · ".join(describe_row(view, row, used))), width="content")
             _draw_known_place(view, row)
 
 
@@ -156,9 +158,11 @@ def _draw_known_place(view: View, row: KnownRow) -> None:
     words, line, session = view.words, row.line, row.session
     if session is None or not has_place(row):
         return
-    label = plain(f"{short(session.title, TITLE_CHARS)} · {words('memory.turn', turn=line.turn)}")
+    label = escape_markdown(f"{shorten_text(session.title, TITLE_CHARS)} · {words('memory.turn', turn=line.turn)}")
     go = (session.id, line.turn, session.turn_count)
-    st.button(label, key=f"known-go-{line.id}", type="tertiary", icon=":material/my_location:", on_click=leap, args=go)
+    st.button(
+        label, key=f"known-go-{line.id}", type="tertiary", icon=":material/my_location:", on_click=jump_to_turn, args=go
+    )
 
 
 def _begin_change(line: MemoryLine) -> None:
@@ -168,17 +172,17 @@ def _begin_change(line: MemoryLine) -> None:
 def _draw_known_form(view: View, mine: Owner, line: MemoryLine) -> None:
     words, key = view.words, f"known-text-{line.id}"
     with st.form(f"known-form-{line.id}", border=False):
-        st.text_input(plain(line.key) or words("known.change"), shown(line.text), key=key)
+        st.text_input(escape_markdown(line.key) or words("known.change"), sanitize_text(line.text), key=key)
         with st.container(horizontal=True, gap="small"):
             keep = (mine, line, key)
-            st.form_submit_button(words("revision.save"), type="primary", on_click=_reword, args=keep)
+            st.form_submit_button(words("revision.save"), type="primary", on_click=_reword_known_line, args=keep)
             st.form_submit_button(words("chat.withdraw"), on_click=_end_change)
 
 
-def _reword(mine: Owner, line: MemoryLine, key: str) -> None:
+def _reword_known_line(mine: Owner, line: MemoryLine, key: str) -> None:
     text = str(st.session_state.get(key) or "").strip()
     reword = partial(mine.memory.writer.reword, mine.tenant, line.session, line.id, text, user=mine.user)
-    if attempt(NAME, reword, "memory.saved"):
+    if run_reported_action(NAME, reword, "memory.saved"):
         _end_change()
 
 
@@ -190,14 +194,14 @@ def _forget_row(mine: Owner, row: KnownRow) -> None:
     turn = row.session.turn_count if row.session is not None else row.line.turn
     texts: Sequence[str] = [row.line.label]
     forget = partial(mine.memory.eraser.forget_lines, mine.tenant, row.line.session, texts, turn=turn, user=mine.user)
-    attempt(NAME, forget)
+    run_reported_action(NAME, forget)
 
 
 def _bring_back(restore: Callable[[], object]) -> None:
-    attempt(NAME, restore, "known.restored")
+    run_reported_action(NAME, restore, "known.restored")
 
 
-def _draw_forgotten(view: View, mine: Owner, known: Known) -> None:
+def _draw_forgotten(view: View, mine: Owner, known: KnownMemory) -> None:
     """Draws what was forgotten last, each with the way back."""
     words = view.words
     if not known.forgotten:
@@ -205,8 +209,8 @@ def _draw_forgotten(view: View, mine: Owner, known: Known) -> None:
     with st.expander(words("known.forgotten", count=len(known.forgotten)), icon=":material/bookmark_remove:"):
         for gone in known.forgotten:
             with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False):
-                texts = " · ".join(short(text, 120) for text in gone.texts)
-                st.caption(plain(f"{day_of(gone.at)} · {texts}"), width="stretch")
+                texts = " · ".join(shorten_text(text, 120) for text in gone.texts)
+                st.caption(escape_markdown(f"{day_of(gone.at)} · {texts}"), width="stretch")
                 restore = partial(
                     mine.memory.writer.restore_forgotten, mine.tenant, gone.session, gone.at, user=mine.user
                 )

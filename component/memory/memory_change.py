@@ -11,12 +11,12 @@ from component.page.catalogue import Words
 from component.page.help import PANEL
 from component.page.point import PagePlace, point_at
 from component.page.view import APART_NEW, View
-from component.widget.failure import draw_box
-from component.widget.markdown import plain
+from component.widget.failure import draw_error
+from component.widget.markdown import escape_markdown
 from errors import GieokError
 from memory import Memory, MemoryView, Rooms
-from memory.view import Count
-from model.call.token import estimate
+from memory.view.view import Count
+from model.call.token import estimate_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +40,17 @@ class Owner:
         )
 
 
-def owner(view: View) -> Owner | None:
+def find_memory_owner(view: View) -> Owner | None:
     """Returns the owner of the memory that this page shows; None when the settings turn memory off."""
     agent, models = view.agent, view.status.models
     if agent.memory is None:
         return None
-    count, limits = models.count if models is not None else estimate, agent.prompting
+    count, limits = models.count if models is not None else estimate_tokens, agent.prompting
     rooms = Rooms(limits.budget_memory, limits.budget_entities, limits.budget_profile)
     return Owner(agent.memory, agent.tenant, agent.user, view.session_id or "", count, rooms)
 
 
-def attempt(place: str, action: Callable[[], object], done: str = "") -> bool:
+def run_reported_action(place: str, action: Callable[[], object], done: str = "") -> bool:
     """Runs the action; returns False on a ``GieokError``. The next run shows at ``place`` the error, or on success the
     text of ``done``, a key of the catalogue."""
     try:
@@ -68,19 +68,16 @@ def show_pinned() -> None:
 
 
 def draw_said(words: Words, place: str) -> None:
-    """Draws once the outcome that ``attempt`` stored for ``place``."""
+    """Draws once the outcome that ``run_reported_action`` stored for ``place``."""
     outcome = st.session_state.pop(f"said-{place}", None)
     if isinstance(outcome, GieokError):
-        draw_memory_error(words, outcome)
+        draw_error(words, outcome)
     elif outcome:
         st.success(words(outcome), icon=":material/check:")
 
 
-def draw_memory_error(words: Words, error: GieokError) -> None:
-    """Draws the box of a memory error."""
-    draw_box(words, error.code, error.text(), error.values)
-
-
-def warn(text: str, hint: str = "") -> None:
+def render_notice(text: str, hint: str = "") -> None:
     """Draws a notice; ``hint`` explains below the notice what it means for the user."""
-    st.warning(f"**{plain(text)}**" + (f"  \n{plain(hint)}" if hint else ""), icon=":material/info:")
+    st.warning(
+        f"**{escape_markdown(text)}**" + (f"  \n{escape_markdown(hint)}" if hint else ""), icon=":material/info:"
+    )

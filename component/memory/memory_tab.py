@@ -15,30 +15,30 @@ import streamlit as st
 from component.memory.all_memory import draw_takeout
 from component.memory.entity import draw_entities
 from component.memory.known import draw_known_entry
-from component.memory.memory_change import Owner, draw_said, owner, warn
+from component.memory.memory_change import Owner, draw_said, find_memory_owner, render_notice
 from component.memory.profile import draw_user_profile
 from component.memory.proposal import draw_proposal_note
 from component.memory.rewrite import draw_rewrite
 from component.memory.statement import draw_statements
 from component.page.catalogue import Words
 from component.page.view import View
-from component.widget.moment import moment
+from component.widget.moment import format_reader_moment
 from component.work import resource
 from errors import MemoryAway
-from graph.turn.long_term import key
+from graph.turn.memory.long_term import build_fold_key
 from memory import MemoryView
 
 
 def draw_memory(view: View, prefix: str = "") -> None:
     """Draws the tab."""
-    words, mine, limits = view.words, owner(view), view.agent.prompting
+    words, mine, limits = view.words, find_memory_owner(view), view.agent.prompting
     if mine is None:
         name = "private.memory" if view.is_private else "memory.off"
-        warn(words(name), words(f"{name}.hint"))
+        render_notice(words(name), words(f"{name}.hint"))
         return
     seen = mine.look()
     draw_said(words, "memory")
-    _draw_notices(words, seen)
+    _render_memory_notices(words, seen)
     draw_proposal_note(view, mine, prefix)
     draw_known_entry(view, prefix)
     st.markdown(f"## {words('memory.profile')}", anchors=False)
@@ -46,7 +46,7 @@ def draw_memory(view: View, prefix: str = "") -> None:
     _draw_meter(words, "profile", seen.profile_tokens, limits.budget_profile)
     draw_user_profile(view, mine, seen, prefix)
     st.markdown(f"## {words('memory.title')}", anchors=False)
-    _draw_head(view, seen)
+    _render_memory_head(view, seen)
     _draw_meter(words, "memory", seen.tokens, limits.budget_memory)
     draw_statements(view, mine, seen, prefix)
     draw_rewrite(view, prefix)
@@ -57,30 +57,30 @@ def draw_memory(view: View, prefix: str = "") -> None:
     draw_takeout(view, mine, prefix)
 
 
-def folds(view: View) -> bool:
+def has_pending_fold(view: View) -> bool:
     """Returns whether a fold of this session is on the list of side work."""
     if view.session_id is None:
         return False
-    fold = key(view.session_id)
-    return resource.here().background.has(lambda work: work == fold)
+    fold = build_fold_key(view.session_id)
+    return resource.find_page_agent().background.has(lambda work: work == fold)
 
 
-def _draw_notices(words: Words, seen: MemoryView) -> None:
-    if resource.agent().settings.memory_tool_only:
+def _render_memory_notices(words: Words, seen: MemoryView) -> None:
+    if resource.find_user_agent().settings.memory_tool_only:
         st.caption(f":material/info: {words('memory.tool_only')}")
     if seen.rejection is not None:
         why = {**asdict(seen.rejection), **seen.rejection.why}
         message, hint = words.error("fold_rejected", seen.rejection.reason, why)
-        warn(message, hint)
+        render_notice(message, hint)
     if seen.apart:
         st.caption(f":material/link_off: {words('memory.apart')}")
 
 
-def _draw_head(view: View, seen: MemoryView) -> None:
+def _render_memory_head(view: View, seen: MemoryView) -> None:
     """Draws the version of this memory, and the turns that the memory does not hold yet."""
     words = view.words
     if seen.version:
-        st.caption(words("memory.version", number=seen.version, moment=moment(seen.updated)))
+        st.caption(words("memory.version", number=seen.version, moment=format_reader_moment(seen.updated)))
     if seen.waiting:
         first, last = seen.waiting[0], seen.waiting[-1]
         st.caption(words("memory.waiting", turns=f"{first}-{last}" if first != last else str(first)))
@@ -98,7 +98,7 @@ def _draw_meter(words: Words, name: str, used: int, room: int) -> None:
 
 def _draw_life(words: Words, mine: Owner) -> None:
     """Draws how long the copy in Redis stays without being used, or that there is none now."""
-    hours = resource.agent().settings.memory_ttl
+    hours = resource.find_user_agent().settings.memory_ttl
     if mine.memory.away and not mine.memory.starting:
         st.caption(f":material/cloud_off: {words('memory.copy.away')}")
         return
@@ -107,4 +107,6 @@ def _draw_life(words: Words, mine: Owner) -> None:
     except MemoryAway:  # Redis went away a moment ago, or is starting
         return
     if hours and left is not None:
-        st.caption(f":material/schedule: {words('memory.life', hours=hours, moment=moment(time.time() + left))}")
+        st.caption(
+            f":material/schedule: {words('memory.life', hours=hours, moment=format_reader_moment(time.time() + left))}"
+        )

@@ -6,10 +6,10 @@ from functools import partial
 
 import streamlit as st
 
-from component.chat.jump import leap
-from component.memory.memory_change import Owner, attempt, draw_said, show_pinned
+from component.chat.jump import jump_to_turn
+from component.memory.memory_change import Owner, draw_said, run_reported_action, show_pinned
 from component.page.view import View
-from component.widget.markdown import plain, short, shown
+from component.widget.markdown import escape_markdown, sanitize_text, shorten_text
 from errors import SessionUnknown
 from memory import MemoryView, ProfileLine
 
@@ -35,7 +35,7 @@ def _draw_fact(view: View, mine: Owner, line: ProfileLine, prefix: str, *, cut: 
     words, row = view.words, line.row
     state, name = "cut" if cut else "pinned" if row.pinned else "said", f"{prefix}{row.id}"
     with st.container(key=f"statement-{state}-{name}", horizontal=True, wrap=False, gap="small"):
-        st.text(shown(line.describe(words.language)), width="stretch")
+        st.text(sanitize_text(line.describe(words.language)), width="stretch")
         _draw_source(view, line, name)
         if mine.session:
             change = mine.memory.writer.unpin if row.pinned else mine.memory.writer.pin
@@ -60,22 +60,29 @@ def _draw_source(view: View, line: ProfileLine, name: str) -> None:
         st.caption(line.day, width="content")
         return
     here = row.session == view.session_id
-    label = words("memory.turn", turn=row.turn) if here else f"{short(session.title, TITLE_CHARS)} · {line.day}"
+    label = words("memory.turn", turn=row.turn) if here else f"{shorten_text(session.title, TITLE_CHARS)} · {line.day}"
     place = words("past.elsewhere", title=session.title, number=row.turn, day=line.day)
     go = (row.session, row.turn, session.turn_count)
-    st.button(plain(label), key=f"profile-open-{name}", type="tertiary", help=plain(place), on_click=leap, args=go)
+    st.button(
+        escape_markdown(label),
+        key=f"profile-open-{name}",
+        type="tertiary",
+        help=escape_markdown(place),
+        on_click=jump_to_turn,
+        args=go,
+    )
 
 
 def _apply_change(action: partial[None], kind: str) -> None:
     """Pins or unpins, and says so; a pin is brought into view."""
-    if attempt("profile", action, f"memory.{kind}ned") and kind == "pin":
+    if run_reported_action("profile", action, f"memory.{kind}ned") and kind == "pin":
         show_pinned()
 
 
 def _forget_fact(view: View, mine: Owner, text: str) -> None:
     turn = view.session.turn_count if view.session else 0
     forget = partial(mine.memory.eraser.forget_lines, mine.tenant, mine.session, [text], turn=turn, user=mine.user)
-    attempt("profile", forget)
+    run_reported_action("profile", forget)
 
 
 def _draw_pin_field(view: View, mine: Owner, prefix: str) -> None:
@@ -92,6 +99,6 @@ def _pin_fact(mine: Owner, key: str) -> None:
     """Pins the entered fact and empties the field; the field keeps its text if memory refuses the fact."""
     fact = str(st.session_state.get(key) or "").strip()
     pin = partial(mine.memory.writer.pin, mine.tenant, mine.session, fact, user=mine.user)
-    if fact and attempt("profile", pin, "memory.pinned"):
+    if fact and run_reported_action("profile", pin, "memory.pinned"):
         st.session_state[key] = ""
         show_pinned()

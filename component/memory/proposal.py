@@ -6,13 +6,13 @@ from functools import partial
 
 import streamlit as st
 
-from component.memory.memory_change import Owner, attempt, draw_said, owner
-from component.memory.version import lines
+from component.memory.memory_change import Owner, draw_said, find_memory_owner, run_reported_action
+from component.memory.version import render_difference_lines
 from component.page import window
 from component.page.view import View
 from component.panel.summary_history import describe_turns
-from memory.proposal import Proposal
-from memory.recollect import Difference
+from memory.view.proposal import Proposal
+from memory.view.recollect import Difference
 
 NAME = "proposal"
 UNTAKEN = "proposal-untaken"
@@ -28,7 +28,7 @@ def draw_asks_first(view: View, mine: Owner, prefix: str) -> None:
 
 
 def _set_asks_first(mine: Owner, on: bool) -> None:
-    attempt("takeout", partial(mine.memory.writer.set_asks_first, mine.tenant, on, mine.user))
+    run_reported_action("takeout", partial(mine.memory.writer.set_asks_first, mine.tenant, on, mine.user))
 
 
 def draw_proposal_note(view: View, mine: Owner, prefix: str) -> None:
@@ -39,16 +39,18 @@ def draw_proposal_note(view: View, mine: Owner, prefix: str) -> None:
     with st.container(border=True, gap="xsmall", key=f"{prefix}proposal"):
         turns = describe_turns(view.words, proposal.turns[0], proposal.turns[-1])
         st.caption(f":material/rule: {view.words('change.proposed', turns=turns)}")
-        st.button(view.words("change.look"), key=f"{prefix}proposal-look", on_click=window.ask, args=(NAME,))
+        st.button(
+            view.words("change.look"), key=f"{prefix}proposal-look", on_click=window.open_page_window, args=(NAME,)
+        )
 
 
 def draw_proposal(view: View, about: object = None) -> None:
     """Draws the window."""
-    mine = owner(view)
+    mine = find_memory_owner(view)
     if mine is None or not mine.session:
-        window.shut()
+        window.close_page_window()
         return
-    window.draw(view.words("proposal.title"), lambda: _draw_proposed(view, mine), width="large")
+    window.render_page_window(view.words("proposal.title"), lambda: _draw_proposed(view, mine), width="large")
 
 
 def _draw_proposed(view: View, mine: Owner) -> None:
@@ -61,10 +63,10 @@ def _draw_proposed(view: View, mine: Owner) -> None:
         return
     turns = describe_turns(words, proposal.turns[0], proposal.turns[-1])
     st.caption(words("proposal.about", turns=turns))
-    st.html(f'<div class="gieok-marked">{lines(proposal.changes)}</div>')
+    st.html(f'<div class="gieok-marked">{render_difference_lines(proposal.changes)}</div>')
     if values := list_values(proposal):
         st.caption(words("memory.entities"))
-        st.html(f'<div class="gieok-marked">{lines(values)}</div>')
+        st.html(f'<div class="gieok-marked">{render_difference_lines(values)}</div>')
     with st.container(horizontal=True, gap="small"):
         for yes, name, icon in ((True, "yes", "check"), (False, "no", "close")):
             st.button(
@@ -92,9 +94,9 @@ def _answer_proposal(view: View, mine: Owner, yes: bool) -> None:
         folds = mine.memory.folds
         is_taken.append(folds.answer_proposal(mine.tenant, mine.session, yes, models=models, language=language))
 
-    if not attempt(NAME, answer):
+    if not run_reported_action(NAME, answer):
         return
     if is_taken == [True]:
-        window.shut()
+        window.close_page_window()
     else:
         st.session_state[UNTAKEN] = "proposal.outdated"

@@ -8,7 +8,7 @@ import streamlit as st
 
 from component.page.view import View
 from component.widget.failure import draw_error
-from component.widget.wait import wait
+from component.widget.wait import redraw_when_done
 from component.work import resource
 from component.work.side_call import SideCall
 from memory import FoldReport
@@ -22,7 +22,7 @@ def draw_rewrite(view: View, prefix: str = "") -> None:
     key = ("rewrite-memory", session)
     side_call = resource.side_calls().of(key)
     if side_call is None:
-        start = partial(_start, view, session)
+        start = partial(_start_memory_rewrite, view, session)
         icon, idle = ":material/edit_note:", view.status.state == "ready"
         st.button(
             words("memory.rewrite"), key=f"{prefix}memory-rewrite", icon=icon, on_click=start, disabled=not idle,
@@ -32,13 +32,13 @@ def draw_rewrite(view: View, prefix: str = "") -> None:
         st.markdown(f":shimmer[{words('memory.rewriting')}]")
         stop = partial(resource.side_calls().dismiss, key)
         st.button(words("chat.stop"), key=f"{prefix}memory-rewrite-stop", icon=":material/stop_circle:", on_click=stop)
-        wait(side_call)
+        redraw_when_done(side_call)
     else:
-        _draw_end(view, side_call)
+        _render_rewrite_end(view, side_call)
         resource.side_calls().dismiss(key)
 
 
-def _start(view: View, session: str) -> None:
+def _start_memory_rewrite(view: View, session: str) -> None:
     agent = view.agent
 
     def work(side_call: SideCall) -> FoldReport:
@@ -47,7 +47,7 @@ def _start(view: View, session: str) -> None:
     resource.side_calls().start(("rewrite-memory", session), work)
 
 
-def _draw_end(view: View, side_call: SideCall) -> None:
+def _render_rewrite_end(view: View, side_call: SideCall) -> None:
     words, report = view.words, side_call.result
     if side_call.error is not None:
         draw_error(words, side_call.error)

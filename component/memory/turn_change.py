@@ -7,16 +7,16 @@ from functools import partial
 
 import streamlit as st
 
-from component.memory.memory_change import Owner, owner
+from component.memory.memory_change import Owner, find_memory_owner
 from component.memory.proposal import NAME as PROPOSAL
 from component.memory.version import NAME as VERSIONS
 from component.page import window
-from component.page.view import View, trying
+from component.page.view import View, run_page_action
 from component.panel.summary_history import describe_turns
-from component.widget.markdown import plain, short
+from component.widget.markdown import escape_markdown, shorten_text
 from errors import GieokError
-from memory.known import TurnChange
-from store import Turn
+from memory.view.known import TurnChange
+from store import TurnRow
 
 TEXT_CHARS = 120
 _ICONS = {
@@ -28,10 +28,10 @@ _ICONS = {
 }
 
 
-def find_changes(view: View, turns: Sequence[Turn]) -> Mapping[int, list[TurnChange]]:
+def find_changes(view: View, turns: Sequence[TurnRow]) -> Mapping[int, list[TurnChange]]:
     """Returns what each of these turns changed in memory, by its number; nothing where memory is off or cannot be
     read."""
-    mine = owner(view)
+    mine = find_memory_owner(view)
     if mine is None or not mine.session or not turns:
         return {}
     last = turns[-1]
@@ -51,13 +51,15 @@ def find_changes(view: View, turns: Sequence[Turn]) -> Mapping[int, list[TurnCha
 
 def draw_changes(view: View, changes: Sequence[TurnChange]) -> None:
     """Draws one line for each change."""
-    mine = owner(view)
+    mine = find_memory_owner(view)
     if mine is None:
         return
     for place, change in enumerate(changes):
         key = f"memory-change-{change.turn}-{place}"
         with st.container(key=key, horizontal=True, vertical_alignment="center", gap="xsmall"):
-            st.caption(f":material/{_ICONS[change.kind]}: {plain(_describe_change(view, change))}", width="content")
+            st.caption(
+                f":material/{_ICONS[change.kind]}: {escape_markdown(_describe_change(view, change))}", width="content"
+            )
             _draw_change_ways(view, mine, change, key)
 
 
@@ -66,7 +68,7 @@ def _describe_change(view: View, change: TurnChange) -> str:
     if change.kind in ("folded", "proposed"):
         first, last = map(int, change.texts)
         return words(f"change.{change.kind}", turns=describe_turns(words, first, last))
-    texts = " · ".join(short(text, TEXT_CHARS) for text in change.texts)
+    texts = " · ".join(shorten_text(text, TEXT_CHARS) for text in change.texts)
     return words(f"change.{change.kind}", texts=texts)
 
 
@@ -74,7 +76,9 @@ def _draw_change_ways(view: View, mine: Owner, change: TurnChange, key: str) -> 
     words, writer = view.words, mine.memory.writer
     if change.kind in ("folded", "proposed"):
         name = VERSIONS if change.kind == "folded" else PROPOSAL
-        st.button(words("change.look"), key=f"{key}-look", type="tertiary", on_click=window.ask, args=(name,))
+        st.button(
+            words("change.look"), key=f"{key}-look", type="tertiary", on_click=window.open_page_window, args=(name,)
+        )
     if change.kind == "proposed":
         return
     ways: dict[str, Callable[[], object]] = {
@@ -84,4 +88,6 @@ def _draw_change_ways(view: View, mine: Owner, change: TurnChange, key: str) -> 
         "folded": partial(writer.undo, mine.tenant, mine.session, user=mine.user),
     }
     label, icon = words("change.undo"), ":material/undo:"
-    st.button(label, key=f"{key}-undo", icon=icon, type="tertiary", on_click=partial(trying, ways[change.kind]))
+    st.button(
+        label, key=f"{key}-undo", icon=icon, type="tertiary", on_click=partial(run_page_action, ways[change.kind])
+    )

@@ -8,14 +8,14 @@ from html import escape
 
 import streamlit as st
 
-from component.memory.memory_change import Owner, attempt, draw_said, owner
+from component.memory.memory_change import Owner, draw_said, find_memory_owner, run_reported_action
 from component.page import window
 from component.page.view import View
-from component.widget.markdown import plain, shown
-from component.widget.marked import marked
-from component.widget.moment import moment
-from memory import Entity, Version
-from memory.recollect import Difference, difference
+from component.widget.markdown import escape_markdown, sanitize_text
+from component.widget.marked import render_marked_facts
+from component.widget.moment import format_reader_moment
+from memory import Entity, MemoryVersion
+from memory.view.recollect import Difference, compare_memory_texts
 
 NAME = "versions"
 
@@ -26,21 +26,23 @@ def versions_button(view: View, prefix: str) -> None:
         view.words("memory.versions"),
         key=f"{prefix}memory-versions",
         icon=":material/difference:",
-        on_click=window.ask,
+        on_click=window.open_page_window,
         args=(NAME,),
     )
 
 
-def draw_versions(view: View, about: object = None) -> None:
+def render_memory_versions(view: View, about: object = None) -> None:
     """Draws the window."""
-    mine = owner(view)
+    mine = find_memory_owner(view)
     if mine is None or not mine.session:
-        window.shut()
+        window.close_page_window()
         return
-    window.draw(view.words("memory.versions"), lambda: _draw(view, mine), width="large")
+    window.render_page_window(
+        view.words("memory.versions"), lambda: _render_version_comparison(view, mine), width="large"
+    )
 
 
-def _draw(view: View, mine: Owner) -> None:
+def _render_version_comparison(view: View, mine: Owner) -> None:
     words, versions = view.words, mine.memory.reader.read_versions(mine.tenant, mine.session)
     draw_said(words, "version")
     if not versions:
@@ -51,7 +53,7 @@ def _draw(view: View, mine: Owner) -> None:
     chosen = st.selectbox(
         words("memory.versions.which"),
         numbers,
-        format_func=lambda number: _name(view, by_number[number]),
+        format_func=lambda number: _format_version_label(view, by_number[number]),
         key=f"memory-version-{numbers[0]}",
     )
     selected = by_number[chosen]
@@ -59,17 +61,20 @@ def _draw(view: View, mine: Owner) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
         st.caption(words("memory.versions.source"))
-        st.html(f'<div class="gieok-marked">{_source(view, mine, selected)}</div>')
+        st.html(f'<div class="gieok-marked">{_render_version_sources(view, mine, selected)}</div>')
     with right:
         since = words("memory.versions.since", number=before.number) if before else words("memory.versions.first")
         st.caption(since)
-        st.html(f'<div class="gieok-marked">{lines(difference(before.text if before else "", selected.text))}</div>')
+        st.html(
+            '<div class="gieok-marked">'
+            f"{render_difference_lines(compare_memory_texts(before.text if before else '', selected.text))}</div>"
+        )
         _draw_entities(view, selected)
-    st.caption(plain(_cost(view, selected)))
-    _draw_ways(view, mine, selected, newest=chosen == numbers[0])
+    st.caption(escape_markdown(_format_version_cost(view, selected)))
+    _render_version_ways(view, mine, selected, newest=chosen == numbers[0])
 
 
-def _name(view: View, version: Version) -> str:
+def _format_version_label(view: View, version: MemoryVersion) -> str:
     """Returns the label of a version: number, source turns, time and origin."""
     words = view.words
     parts = [f"M{version.number}"]
@@ -78,43 +83,44 @@ def _name(view: View, version: Version) -> str:
         parts.append(
             words("memory.turn", turn=first) if first == last else words("memory.turns", first=first, last=last)
         )
-    parts += [moment(version.created), words(f"memory.origin.{version.origin}")]
+    parts += [format_reader_moment(version.created), words(f"memory.origin.{version.origin}")]
     return " · ".join(parts)
 
 
-def _source(view: View, mine: Owner, version: Version) -> str:
+def _render_version_sources(view: View, mine: Owner, version: MemoryVersion) -> str:
     """Returns the HTML of the turns that this version took in; the facts that it kept and lost are marked."""
     if not version.first:
         return f"<p>{escape(view.words('memory.versions.by_hand'))}</p>"
     user, ai = view.words("revision.user"), view.words("revision.ai")
     return "".join(
-        f"<h4>{turn.number}</h4><p><b>{user}</b> {marked(turn.question, version.kept, version.lost)}</p>"
-        f"<p><b>{ai}</b> {marked(turn.answer, version.kept, version.lost)}</p>"
+        f"<h4>{turn.number}</h4><p><b>{user}</b> {render_marked_facts(turn.question, version.kept, version.lost)}</p>"
+        f"<p><b>{ai}</b> {render_marked_facts(turn.answer, version.kept, version.lost)}</p>"
         for turn in mine.memory.reader.read_sources(mine.tenant, mine.session, version)
     )
 
 
-def lines(found: Sequence[Difference]) -> str:
+def render_difference_lines(found: Sequence[Difference]) -> str:
     """Returns the HTML of the sentences; new and removed sentences are marked."""
     tags = {"new": "ins", "gone": "del", "same": "span"}
-    return "".join(f"<p><{tags[kind]}>{escape(shown(line))}</{tags[kind]}></p>" for kind, line in found)
+    return "".join(f"<p><{tags[kind]}>{escape(sanitize_text(line))}</{tags[kind]}></p>" for kind, line in found)
 
 
-def _draw_entities(view: View, version: Version) -> None:
+def _draw_entities(view: View, version: MemoryVersion) -> None:
     """Draws the entities that this version set or dropped."""
     dropped = [entity for entity in version.before if entity not in version.after]
     added = [entity for entity in version.after if entity not in version.before]
     if dropped or added:
         st.caption(view.words("memory.entities"))
-        st.html(f'<div class="gieok-marked">{lines([*_rows("gone", dropped), *_rows("new", added)])}</div>')
+        differences = [*_list_entity_differences("gone", dropped), *_list_entity_differences("new", added)]
+        st.html(f'<div class="gieok-marked">{render_difference_lines(differences)}</div>')
 
 
-def _rows(kind: str, entities: Sequence[Entity]) -> list[Difference]:
+def _list_entity_differences(kind: str, entities: Sequence[Entity]) -> list[Difference]:
     mark = "gone" if kind == "gone" else "new"
     return [(mark, entity.line) for entity in entities]  # type: ignore[misc]
 
 
-def _cost(view: View, version: Version) -> str:
+def _format_version_cost(view: View, version: MemoryVersion) -> str:
     """Returns what making this version cost, in words; empty for a change by hand."""
     cost = version.cost
     if not cost.get("calls"):
@@ -125,7 +131,7 @@ def _cost(view: View, version: Version) -> str:
     return f"{text} · {view.words('memory.facts', kept=len(version.kept), lost=len(version.lost))}"
 
 
-def _draw_ways(view: View, mine: Owner, version: Version, newest: bool) -> None:
+def _render_version_ways(view: View, mine: Owner, version: MemoryVersion, newest: bool) -> None:
     words = view.words
     if newest:
         action = partial(mine.memory.writer.undo, mine.tenant, mine.session, user=mine.user)
@@ -134,8 +140,14 @@ def _draw_ways(view: View, mine: Owner, version: Version, newest: bool) -> None:
     else:
         action = partial(mine.memory.writer.edit, mine.tenant, mine.session, version.text, user=mine.user)
         label, message = words("memory.versions.use"), "memory.saved"
-    st.button(label, key=f"memory-back-{version.number}", icon=":material/undo:", on_click=_act, args=(action, message))
+    st.button(
+        label,
+        key=f"memory-back-{version.number}",
+        icon=":material/undo:",
+        on_click=_apply_version,
+        args=(action, message),
+    )
 
 
-def _act(back: partial[object], done: str) -> None:
-    attempt("version", back, done)
+def _apply_version(back: partial[object], done: str) -> None:
+    run_reported_action("version", back, done)

@@ -12,8 +12,8 @@ export default function (component) {
       if (event.key === "Escape" && (elsewhere || event.isComposing || event.keyCode === 229)) {
         if (!event.target.closest('[role="dialog"]')) event.stopImmediatePropagation();
       }
-      // the focused part of an open window was drawn anew, or the input below the window has taken the cursor
-      const now = document.activeElement, lost = now === document.body || now?.closest('[data-testid="stChatInput"]');
+      // the focused part of an open window was drawn anew, or something below the window has the focus
+      const lost = !document.activeElement?.closest('[role="dialog"], [role="menu"], [role="listbox"], [data-baseweb="popover"]');
       const close = lost && document.querySelector('[role="dialog"] > button');
       if (event.key === "Escape" && close && !event.isComposing) {
         event.stopImmediatePropagation();
@@ -127,6 +127,13 @@ export default function (component) {
     for (const zone of document.querySelectorAll('[data-testid="stFileUploaderDropzone"][role="presentation"]')) {
       zone.setAttribute("role", "group");  // it takes the focus and has a name
     }
+    document.querySelector(".st-key-file-refused:not([role])")?.setAttribute("role", "alert");
+    for (const menu of document.querySelectorAll('[role="menu"][data-rac]')) {  // Streamlit draws it outside every landmark
+      if (menu.getAttribute("aria-label") !== data.menu) menu.setAttribute("aria-label", data.menu);
+      if (menu.parentElement.getAttribute("role") === "region") continue;
+      menu.parentElement.setAttribute("role", "region");
+      menu.parentElement.setAttribute("aria-label", data.menu);
+    }
     for (const [selector, label] of Object.entries(data.regions)) {
       for (const each of document.querySelectorAll(selector)) {
         if (each.getAttribute("aria-label") === label) continue;
@@ -141,7 +148,7 @@ export default function (component) {
   if (!window.gieokCloses) {
     window.gieokCloses = true;
     document.addEventListener("click", (event) => {
-      const pages = ".st-key-documents-open button, .st-key-worlds-open button";
+      const pages = ".st-key-new-private button, .st-key-documents-open button, .st-key-worlds-open button";
       const leads = `.gieok-list .row button.open, .st-key-new-chat button, ${pages}`;
       if (innerWidth > 768 || !event.target.closest(leads)) return;
       document.querySelector('[data-testid="stSidebarCollapseButton"] button')?.click();

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import streamlit as st
 
-from component.answer.action import OPENED, edit
+from component.answer.turn_editor import OPENED, open_turn_editor
 from component.page.catalogue import Words
-from component.page.view import BEGUN, PAGE, current, to_newest
+from component.page.view import BEGUN, PAGE, build_page_view, to_newest
 from component.work.job import Job
-from graph.turn.event import Asked, Done, Failed
+from graph.turn.event import Done, Failed, TurnQuestions
 
 _FOLDER = Path(__file__).parent
 _component = st.components.v2.component("gieok_announce", js=(_FOLDER / "announce.js").read_text("utf-8"))
@@ -50,10 +50,7 @@ NAMES = {
     ".st-key-new-private button": "private.create",
     ".st-key-documents-open button": "documents.title",
     ".st-key-worlds-open button": "world.title",
-    ".st-key-world-back button": "documents.back",
-    '[class*="st-key-rewind-"] button': "world.rewind",
-    '[class*="st-key-edit-w"] button': "world.edit",
-    ".st-key-world-imported-close button": "a11y.close",
+    '[class*="world-imported-close"] button': "a11y.close",
     '[class*="st-key-again-"] button': "turn.again",
     '[class*="st-key-more-"]:not(.st-key-more-summaries) button': "turn.more",
     '[role="dialog"] > button': "a11y.close",
@@ -80,7 +77,7 @@ _REGIONS = {
 }
 
 
-def announce(words: Words, session_id: str | None, job: Job | None, panel: str = "panel.title") -> None:
+def render_announcer(words: Words, session_id: str | None, job: Job | None, panel: str = "panel.title") -> None:
     """Tells a screen reader when an answer starts and how it ended, and sends the page's language and names. ``panel``:
     the key of the panel's name.
 
@@ -88,7 +85,7 @@ def announce(words: Words, session_id: str | None, job: Job | None, panel: str =
     """
     before, serial, say = st.session_state.get("announced", (None, 0, ""))
     previous = before if before is not None and before.session == session_id else None
-    news = changes(previous, job)
+    news = list_job_events(previous, job)
     if news:
         serial, say = serial + 1, " ".join(words(f"a11y.{event}") for event in news)
     st.session_state["announced"] = (job, serial, say)
@@ -96,43 +93,46 @@ def announce(words: Words, session_id: str | None, job: Job | None, panel: str =
     data: dict[str, object] = {"jump": list(jump), "lang": words.language}
     data["editor"], data["begun"] = list(st.session_state.get(OPENED, (0, ""))), st.session_state.get(BEGUN, 0)
     data["names"] = {selector: words(key) for selector, key in {**NAMES, _OPENER: panel}.items()}
+    data["menu"] = words("a11y.menu")
     data["choose"], data["lost"] = words("documents.choose"), words("page.lost", since="{since}")
     data["regions"] = {selector: words(key) for selector, key in {**_REGIONS, ".st-key-panel": panel}.items()}
     with st.container(key="announce"):
-        _component(key="announcer", data=data, on_edit_change=partial(_edit, words))
+        _component(key="announcer", data=data, on_edit_change=partial(_edit_newest_turn, words))
         _say(key="say", data={"say": say, "serial": str(serial)})
 
 
-def changes(before: Job | None, now: Job | None) -> list[str]:
+def list_job_events(before: Job | None, now: Job | None) -> list[str]:
     """Returns the events to announce, given the job of a conversation in the last page run and its job now.
 
     The events are the outcome of the old job and «started» for the new one.
     """
     if before is now:
         return []
-    return [*([_outcome(before)] if before else []), *(["started"] if now else [])]
+    return [*([_classify_job_outcome(before)] if before else []), *(["started"] if now else [])]
 
 
-def _outcome(job: Job) -> str:
+def _classify_job_outcome(job: Job) -> str:
     match job.progress.end:
         case Done(stopped=stopped):
             return "stopped" if stopped else "done"
         case Failed():
             return "failed"
-        case Asked():
+        case TurnQuestions():
             return "waiting"
     return "refused"
 
 
-def _edit(words: Words) -> None:
+def _edit_newest_turn(words: Words) -> None:
     """Opens the editor of the last turn, unless an answer is running at the time of the key; only in a conversation.
 
     The page run that set the key up may be older: the answer stands on the page before that run has ended.
     """
     if PAGE in st.query_params:
         return
-    view = current(words)
+    view = build_page_view(words)
     turns = view.store.turns(view.session_id, limit=1) if view.session_id and view.job is None else []
     for turn in turns:
+        if not turn.number:  # a story's greeting is nobody's question
+            return
         to_newest(turn.session_id)  # the last turn may be out of view
-        edit(turn)
+        open_turn_editor(turn)

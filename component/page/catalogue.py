@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from errors import GieokError
-from text.hangul import particles
+from text.hangul import fit_particles
 
 Language = Literal["ko", "en"]
 LANGUAGES: tuple[Language, ...] = ("ko", "en")
@@ -30,14 +30,14 @@ class Words:
 
     def __call__(self, key: str, **values: object) -> str:
         """Returns the sentence of ``key`` with ``values`` filled in. Raises ``KeyError`` when the key is unknown."""
-        return self._filled(_catalogue(self.language)[key], values)
+        return self._fill_template(_load_catalogue(self.language)[key], values)
 
-    def _filled(self, template: str, values: Mapping[str, object]) -> str:
+    def _fill_template(self, template: str, values: Mapping[str, object]) -> str:
         text = template.format(**values)
-        return particles(text) if self.language == "ko" else text
+        return fit_particles(text) if self.language == "ko" else text
 
     def __contains__(self, key: str) -> bool:
-        return key in _catalogue(self.language)
+        return key in _load_catalogue(self.language)
 
     def error(self, code: str, message: str, values: Mapping[str, Any]) -> tuple[str, str]:
         """Returns two sentences: what failed, and what to do. When the code or a value is unknown: ``message`` and ''.
@@ -46,34 +46,34 @@ class Words:
         a ``what`` that has a noun in the catalogue (``what.<…>``). The sentence of a reason is
         ``error.<code>.reason.<…>``, or ``error.reason.<…>`` for a message of pydantic.
         """
-        catalogue = _catalogue(self.language)
+        catalogue = _load_catalogue(self.language)
         try:
             translated = {name: self.reason(code, values, name) for name in ("reason", "place") if name in values}
             if "what" in values:
                 noun = f"what.{str(values['what']).replace(' ', '_')}"
                 translated["what"] = catalogue.get(noun, str(values["what"]))
             values = {**values, **translated}
-            sentence = self._filled(catalogue[f"error.{code}"], values)
-            return sentence, self._filled(catalogue[f"error.{code}.hint"], values)
+            sentence = self._fill_template(catalogue[f"error.{code}"], values)
+            return sentence, self._fill_template(catalogue[f"error.{code}.hint"], values)
         except (KeyError, ValueError, TypeError):
             return message, ""
 
     def reason(self, code: str, values: Mapping[str, Any], name: str = "reason") -> str:
         """Returns the ``reason`` (or ``place``) among the values of an error, translated if its code is known."""
-        catalogue, suffix = _catalogue(self.language), f"{name}.{values.get(f'{name}_code')}"
+        catalogue, suffix = _load_catalogue(self.language), f"{name}.{values.get(f'{name}_code')}"
         template = catalogue.get(f"error.{code}.{suffix}") or catalogue.get(f"error.{suffix}")
-        return self._filled(template, values) if template else str(values.get(name, ""))
+        return self._fill_template(template, values) if template else str(values.get(name, ""))
 
     def keys(self) -> list[str]:
         """Returns every key of this language, in the order of the file."""
-        return list(_catalogue(self.language))
+        return list(_load_catalogue(self.language))
 
     def raw(self, key: str) -> str:
         """Returns the sentence of ``key`` as it stands in the file, without values."""
-        return _catalogue(self.language)[key]
+        return _load_catalogue(self.language)[key]
 
 
-def choose(asked: str | None, fixed: str, locale: str | None) -> Language:
+def choose_interface_language(asked: str | None, fixed: str, locale: str | None) -> Language:
     """Returns the page's language: ``asked`` in the address, ``fixed`` in the settings, or the browser's ``locale``."""
     for candidate in (asked, fixed):
         if candidate in LANGUAGES:
@@ -82,14 +82,14 @@ def choose(asked: str | None, fixed: str, locale: str | None) -> Language:
 
 
 @cache
-def _catalogue(language: Language) -> dict[str, str]:
+def _load_catalogue(language: Language) -> dict[str, str]:
     loaded: dict[str, str] = json.loads((_FOLDER / f"{language}.json").read_text("utf-8"))
-    return loaded if language == "ko" else {**_english(GieokError), **loaded}
+    return loaded if language == "ko" else {**_collect_english_texts(GieokError), **loaded}
 
 
-def _english(error: type[GieokError]) -> dict[str, str]:
+def _collect_english_texts(error: type[GieokError]) -> dict[str, str]:
     """Returns the sentences of an error class and of all classes below it."""
     texts = {f"error.{error.code}": error.message, f"error.{error.code}.hint": error.hint}
     for below in error.__subclasses__():
-        texts |= _english(below)
+        texts |= _collect_english_texts(below)
     return texts

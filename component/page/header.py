@@ -10,10 +10,9 @@ from component.page import window
 from component.page.view import View, on_documents
 from component.panel.panel import DRAWER
 from component.settings.model_switch import ask_switch
-from component.widget.markdown import plain, short
+from component.widget.markdown import escape_markdown, shorten_text
 from component.work.readiness import State
-from component.world.view import WORLD, WORLD_DRAWER, on_worlds
-from component.world.view import title as world_title
+from component.world.view import on_worlds
 from model.embedded.catalogue import show_name
 
 Sign = State | Literal["away"]
@@ -26,19 +25,18 @@ def draw_header(view: View) -> None:
     title = view.session.title if view.session and view.session.title else words("session.new")
     elsewhere = on_documents() or on_worlds()
     if elsewhere:
-        title = words("documents.title") if on_documents() else world_title(words)
+        title = words("documents.title" if on_documents() else "world.title")
     with st.container(key="header", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
         st.markdown(f"# {words('app.name')}", width="content", anchors=False)
         private = view.is_private and not elsewhere
-        st.markdown("&nbsp;" if private else f":gray[{plain(short(title, 60))}]", width="stretch")
+        st.markdown("&nbsp;" if private else f":gray[{escape_markdown(shorten_text(title, 60))}]", width="stretch")
         if private:
             with st.container(key="chip-private", width="content"):
                 st.badge(words("private.chip"), color="violet", icon=":material/visibility_off:")
         _draw_model_button(view)
         if not elsewhere:
-            _draw_opener(words("panel.open"), DRAWER)
-        elif on_worlds() and st.query_params.get(WORLD):
-            _draw_opener(words("world.panel"), WORLD_DRAWER)
+            is_story = view.session is not None and bool(view.session.world)
+            _draw_opener(words("world.panel" if is_story else "panel.open"), DRAWER)
 
 
 def _draw_model_button(view: View) -> None:
@@ -48,10 +46,10 @@ def _draw_model_button(view: View) -> None:
     label = show_name(models.name) if models is not None and state == "ready" else words(f"model.{state}")
     with st.container(key=f"chip-{state}", width="content"):
         st.button(
-            plain(short(label, 40)),
+            escape_markdown(shorten_text(label, 40)),
             key="model-open",
             type="tertiary",
-            icon=_icon(state),  # in the label a screen reader would read its name; style.css colours it
+            icon=_choose_sign_icon(state),  # in the label a screen reader would read its name; style.css colours it
             help=words("chat_model.open", state=words(f"model.{state}")),
             on_click=ask_switch,
         )
@@ -61,9 +59,9 @@ def _draw_opener(label: str, name: str) -> None:
     """Draws the button that opens the panel as a drawer; style.css hides it where the panel stands beside."""
     icon = ":material/right_panel_open:"
     with st.container(key="open-panel", width="content"):
-        st.button(label, key="open-panel-button", icon=icon, on_click=window.ask, args=(name,))
+        st.button(label, key="open-panel-button", icon=icon, on_click=window.open_page_window, args=(name,))
 
 
-def _icon(state: Sign) -> str:
+def _choose_sign_icon(state: Sign) -> str:
     icons = {"ready": ":material/check_circle:", "failed": ":material/error:", "away": ":material/error:"}
     return icons.get(state, ":material/hourglass_top:")

@@ -35,25 +35,29 @@ PLACES: dict[str, PagePlace] = {
 }
 AFTER_AN_ANSWER = ("prompt", "actions")
 DOCUMENTS = "documents"
+OF_CONVERSATIONS = (*(name for name, place in PLACES.items() if place.tab is not None), "rate")
+"""Places that a story has not."""
 
 
 def ask_help() -> None:
     """Opens the help window with the next page run."""
-    window.ask(NAME)
+    window.open_page_window(NAME)
 
 
 def draw_help(view: View, about: object = None) -> None:
     """Draws the help window."""
-    window.draw(view.words("help.title"), lambda: _draw(view), width="medium")
+    window.render_page_window(view.words("help.title"), lambda: _render_help_content(view), width="medium")
 
 
-def _draw(view: View) -> None:
+def _render_help_content(view: View) -> None:
     words = view.words
     st.markdown(words("help.about"))
     st.markdown(f"**{words('help.places')}**")
     with st.container(key="places", gap="xsmall"):
+        is_story = view.session is not None and bool(view.session.world)  # its panel has the tabs of its world
         for name in (*PLACES, DOCUMENTS):
-            _draw_place(view, name)
+            if not (is_story and name in OF_CONVERSATIONS):
+                _draw_place(view, name)
     st.markdown(f"**{words('help.keys')}**")
     rows = "".join(
         f"<tr><th scope='row'><kbd>{key}</kbd></th><td>{words(f'help.key.{name}')}</td></tr>" for name, key in KEYS
@@ -71,13 +75,13 @@ def _draw_place(view: View, name: str) -> None:
             type="tertiary",
             icon=":material/my_location:",
             disabled=later,
-            on_click=partial(_go, name),
+            on_click=partial(_go_to_place, name),
         )
         st.caption(words(f"help.place.{name}.about") + (f" {words('help.later')}" if later else ""), width="stretch")
 
 
-def _go(name: str) -> None:
-    window.shut()
+def _go_to_place(name: str) -> None:
+    window.close_page_window()
     show_documents(name == DOCUMENTS)
     if name != DOCUMENTS:
         point_at(PLACES[name])

@@ -9,7 +9,7 @@ from component.page.catalogue import Words
 from component.page.frame import mark_address
 from component.page.view import View
 from component.settings.options import draw_language
-from component.widget.markdown import plain, short
+from component.widget.markdown import escape_markdown, shorten_text
 from component.work import user
 from memory import USER
 
@@ -21,8 +21,8 @@ def draw_login(words: Words) -> None:
     with st.container(key="login", horizontal_alignment="center", gap="small"):
         st.html(f'<div class="gieok-hero"><img alt="" width="56" height="56" src="{mark_address()}"></div>')
         st.markdown(f"# {words('app.name')}", anchors=False, text_alignment="center")
-        if settings.current().user_header:  # the proxy logs in, and its name alone was refused
-            st.warning(plain(words("login.reserved", name=USER)), icon=":material/person_off:")
+        if settings.load_current_settings().user_header:  # the proxy logs in, and its name alone was refused
+            st.warning(escape_markdown(words("login.reserved", name=USER)), icon=":material/person_off:")
         elif user.is_logged_in():
             st.warning(words("login.nobody"), icon=":material/person_off:")
             st.button(words("login.leave"), key="login-leave", icon=":material/logout:", on_click=st.logout)
@@ -33,20 +33,20 @@ def draw_login(words: Words) -> None:
 
 
 def _draw_providers(words: Words) -> None:
-    for name in user.providers():
-        label = words("login.enter") if name == "default" else words("login.enter.with", name=plain(name))
+    for name in user.list_login_providers():
+        label = words("login.enter") if name == "default" else words("login.enter.with", name=escape_markdown(name))
         st.button(label, key=f"login-{name}", type="primary", icon=":material/login:", on_click=st.login, args=(name,))
 
 
 def draw_user(view: View) -> None:
     """Draws who is logged in and, for Streamlit's own login, the button that logs out; a proxy has its own."""
-    now = user.current()
+    now = user.find_page_user()
     if now is None or not user.has_login():
         return
     words = view.words
     with st.container(key="user", horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False):
-        name, about = plain(short(now.name, NAME_CHARS)), words("login.as", name=now.name, id=now.id)
-        st.markdown(f":gray[:material/person:] {name}", help=plain(about), width="stretch")
-        if not settings.current().user_header:
+        name, about = escape_markdown(shorten_text(now.name, NAME_CHARS)), words("login.as", name=now.name, id=now.id)
+        st.markdown(f":gray[:material/person:] {name}", help=escape_markdown(about), width="stretch")
+        if not settings.load_current_settings().user_header:
             label = words("login.leave")
             st.button(label, key="log-out", type="tertiary", icon=":material/logout:", on_click=st.logout)

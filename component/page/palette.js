@@ -28,6 +28,7 @@ const make = () => {
   });
   dialog.addEventListener("click", (event) => { if (event.target === dialog) shut(state, true); });
   dialog.addEventListener("cancel", (event) => { event.preventDefault(); shut(state, true); });
+  dialog.addEventListener("close", () => dialog.removeAttribute("role"));  // a browser may close it by itself
   return state;
 };
 

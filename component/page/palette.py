@@ -14,11 +14,12 @@ from typing import Any
 
 import streamlit as st
 
-from component.answer.action import edit, fork_turn
-from component.chat.jump import leap
+from component.answer.action import fork_turn
+from component.answer.turn_editor import TurnPart, open_turn_editor
+from component.chat.jump import jump_to_turn
 from component.page import window
 from component.page.help import ask_help
-from component.page.view import View, begin, begin_private, show_documents, to_newest, trying
+from component.page.view import View, begin_chat, begin_private, run_page_action, show_documents, to_newest
 from component.panel.comparison import NAME as COMPARISON
 from component.settings.model_switch import ask_switch
 from component.settings.options import SECTIONS, ask_options
@@ -28,7 +29,8 @@ from component.sidebar.export import EXPORT
 from component.sidebar.trash import NAME as TRASH
 from component.usage.usage_window import ask_usage
 from component.world.view import show_worlds
-from store import Turn
+from store import TurnRow
+from store.search.turn_index import FINISHED
 
 KEY = "palette-component"
 SEARCH = "search"
@@ -59,17 +61,22 @@ def _is_idle(view: View) -> bool:
     return _has_turns(view) and view.job is None
 
 
+def _is_idle_chat(view: View) -> bool:
+    return _is_idle(view) and view.session is not None and not view.session.world
+
+
 def _is_kept(view: View) -> bool:
     return _has_turns(view) and not view.is_private
 
 
-def _edit_last(view: View) -> None:
+def _edit_last(view: View, part: TurnPart) -> None:
     turn = _find_last_turn(view)
-    to_newest(turn.session_id)
-    edit(turn)
+    if part == "question" or turn.status in FINISHED:
+        to_newest(turn.session_id)
+        open_turn_editor(turn, part)
 
 
-def _find_last_turn(view: View) -> Turn:
+def _find_last_turn(view: View) -> TurnRow:
     """Returns the last turn of the open conversation, which has one."""
     (turn,) = view.store.turns(str(view.session_id), limit=1)
     return turn
@@ -81,21 +88,24 @@ def _stop_answer(view: View) -> None:
 
 
 ACTIONS: dict[str, PaletteAction] = {
-    "new": PaletteAction("session.create", "edit_square", lambda view: begin()),
+    "new": PaletteAction("session.create", "edit_square", lambda view: begin_chat()),
     "private": PaletteAction("private.create", "visibility_off", lambda view: begin_private()),
     "model": PaletteAction("chat_model.title", "neurology", lambda view: ask_switch()),
     "stop": PaletteAction("chat.stop", "stop_circle", _stop_answer, lambda view: view.job is not None),
     "again": PaletteAction("turn.again", "refresh", lambda view: view.again(_find_last_turn(view)), _is_idle),
-    "edit": PaletteAction("turn.edit", "edit", _edit_last, _is_idle),
+    "edit": PaletteAction("turn.edit", "edit", lambda view: _edit_last(view, "question"), _is_idle),
+    "reword": PaletteAction("turn.reword", "edit_note", lambda view: _edit_last(view, "answer"), _is_idle),
     "fork": PaletteAction(
         "turn.fork",
         "fork_right",
         lambda view: fork_turn(_find_last_turn(view)),
         lambda view: _is_idle(view) and _is_kept(view),
     ),
-    "compare": PaletteAction("compare.open", "compare", lambda view: window.ask(COMPARISON), _is_idle),
+    "compare": PaletteAction(
+        "compare.open", "compare", lambda view: window.open_page_window(COMPARISON), _is_idle_chat
+    ),
     "export": PaletteAction(
-        "session.export", "download", lambda view: window.ask(EXPORT, (view.session_id,)), _is_kept
+        "session.export", "download", lambda view: window.open_page_window(EXPORT, (view.session_id,)), _is_kept
     ),
     "delete": PaletteAction(
         "session.delete", "delete", lambda view: ask_delete([str(view.session_id)], view), _is_kept
@@ -105,7 +115,7 @@ ACTIONS: dict[str, PaletteAction] = {
     "options": PaletteAction("options.open", "settings", lambda view: ask_options()),
     "usage": PaletteAction("usage.open", "monitoring", lambda view: ask_usage()),
     "import": PaletteAction("session.import.open", "upload", lambda view: ask_import()),
-    "trash": PaletteAction("trash.open", "delete_sweep", lambda view: window.ask(TRASH)),
+    "trash": PaletteAction("trash.open", "delete_sweep", lambda view: window.open_page_window(TRASH)),
     "help": PaletteAction("help.open", "help", lambda view: ask_help()),
 }
 
@@ -146,8 +156,8 @@ def _run_chosen(view: View) -> None:
     if name.startswith(TURN) and view.session is not None:
         number = int(name.removeprefix(TURN))
         if 1 <= number <= view.session.turn_count:
-            leap(view.session.id, number, view.session.turn_count)
+            jump_to_turn(view.session.id, number, view.session.turn_count)
     elif name.removeprefix(SECTION) in SECTIONS:
         ask_options(name.removeprefix(SECTION))
     elif (action := ACTIONS.get(name)) is not None and action.is_offered(view):
-        trying(partial(action.run, view))
+        run_page_action(partial(action.run, view))

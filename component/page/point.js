@@ -35,9 +35,15 @@ export default function (component) {
       const box = await until(() => find(`${place.expander} details`));
       if (box && !box.open) box.querySelector("summary").click();
     }
+    const hides = () => [...document.querySelectorAll(place.show)].find((found) => {
+      const summary = found.closest("details:not([open])")?.querySelector("summary");
+      return summary && visible(summary);  // a panel that is out of sight has one, too
+    });
+    await until(() => find(place.show) || hides());
+    if (!find(place.show)) hides()?.closest("details").querySelector("summary").click();  // folded
     const target = await until(() => find(place.show));
     if (!target) return;
-    target.scrollIntoView({ block: "nearest", behavior: "smooth" });
+    target.scrollIntoView({ block: "nearest", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
     if (!target.hasAttribute("tabindex")) target.tabIndex = -1;
     target.focus({ preventScroll: true });
     target.classList.add("gieok-pointed");

@@ -12,7 +12,7 @@ from pathlib import Path
 import streamlit as st
 
 from component.page.catalogue import Words
-from component.page.view import trying
+from component.page.view import run_page_action
 from component.settings.own_setting import THEME, keep_own, read_own
 
 THEMES = ("System", "Light", "Dark")
@@ -41,4 +41,4 @@ def apply_theme() -> None:
 def _keep_theme(key: str) -> None:
     chosen = st.session_state[key].theme
     if chosen in THEMES:
-        trying(partial(keep_own, THEME, chosen))
+        run_page_action(partial(keep_own, THEME, chosen))

@@ -13,20 +13,20 @@ from functools import partial
 
 import streamlit as st
 
-from component.page.catalogue import Language, Words, choose
+from component.page.catalogue import Language, Words, choose_interface_language
 from component.settings.own_setting import find_replaced, read_own, refresh_own
-from component.widget.moment import zone
+from component.widget.moment import find_reader_zone
 from component.work import resource
-from component.work.intake import Question
+from component.work.intake import WaitingQuestion
 from component.work.job import Job, Jobs, Means, RefusedMessage
-from component.work.readiness import Readiness, Status
+from component.work.readiness import ModelStatus, Readiness
 from errors import GieokError, PrivateEnded, SessionUnknown
 from graph.turn.agent import Agent
 from retrieval.document import COLLECTIONS
-from store import Session, Store, Turn
-from store.options import DEFAULT, Options
-from store.outbox import Message
-from store.question import Answer
+from store import Session, Store, TurnRow
+from store.session.options import DEFAULT, AnswerOptions
+from store.turn.outbox import WaitingMessage
+from store.turn.question import UserAnswer
 
 SESSION = "s"
 LANGUAGE = "lang"
@@ -59,7 +59,7 @@ class View:
     readiness: Readiness
     session: Session | None
     job: Job | None
-    status: Status
+    status: ModelStatus
 
     @property
     def session_id(self) -> str | None:
@@ -79,19 +79,19 @@ class View:
         return COLLECTIONS if chosen is None else chosen
 
     @property
-    def options(self) -> Options:
+    def options(self) -> AnswerOptions:
         """The options of the next answer; for a new chat, those that were set before its first message."""
         if self.session:
             return self.store.options.of(self.session.id)
-        chosen: Options = st.session_state.get(OPTIONS_NEW, DEFAULT)
+        chosen: AnswerOptions = st.session_state.get(OPTIONS_NEW, DEFAULT)
         return chosen
 
-    def set_options(self, options: Options) -> None:
-        """Sets the options from the next answer on. Raises what ``Options.checked`` and the store raise."""
+    def set_options(self, options: AnswerOptions) -> None:
+        """Sets the options from the next answer on. Raises what ``Options.validate_options`` and the store raise."""
         if self.session:
             self.store.options.set(self.session.id, options)
         else:
-            st.session_state[OPTIONS_NEW] = options.checked()
+            st.session_state[OPTIONS_NEW] = options.validate_options()
 
     @property
     def model(self) -> dict[str, str] | None:
@@ -109,7 +109,7 @@ class View:
         else:
             st.session_state[MODEL_NEW] = model
 
-    def change_options(self, seen: Options, wanted: Options) -> None:
+    def change_options(self, seen: AnswerOptions, wanted: AnswerOptions) -> None:
         """Sets those options that differ from ``seen``: another tab may have changed the others meanwhile. Raises as
         ``set_options`` does."""
         if self.session:
@@ -125,46 +125,59 @@ class View:
         try:
             self._send(text)
         except GieokError as error:
-            give_back(text, error)
+            return_chat_message(text, error)
 
     def _send(self, text: str) -> None:
-        session = self.create()
+        session = self.ensure_session()
         to_newest(session)
         self.jobs.send(session, text, self.means)
 
-    def resend(self, message: Message) -> None:
+    def resend(self, message: WaitingMessage) -> None:
         """Sends a waiting message and shows the newest turns."""
-        if tried(partial(self.jobs.resend, message, self.means)):
+        if try_page_action(partial(self.jobs.resend, message, self.means)):
             to_newest(message.session_id)
 
     def send_again(self, session: str, refused: RefusedMessage) -> None:
         """Sends a refused message again and shows the newest turns."""
-        if tried(partial(self.jobs.send, session, refused.text, self.means, refused.message)):
+        if try_page_action(partial(self.jobs.send, session, refused.text, self.means, refused.message)):
             to_newest(session)
 
-    def retry(self, turn: Turn) -> None:
+    def retry(self, turn: TurnRow) -> None:
         """Tries the last turn again."""
         follow_end(turn.session_id)
-        trying(partial(self.jobs.retry, turn.session_id, turn.question, self.means))
+        run_page_action(partial(self.jobs.retry, turn.session_id, turn.question, self.means))
 
-    def answer(self, turn: Turn, answers: Mapping[str, Answer]) -> None:
+    def answer(self, turn: TurnRow, answers: Mapping[str, UserAnswer]) -> None:
         """Answers the questions of a waiting turn, which then goes on."""
         follow_end(turn.session_id)
-        trying(partial(self.jobs.answer, turn, answers, self.means))
+        run_page_action(partial(self.jobs.answer, turn, answers, self.means))
 
-    def again(self, turn: Turn) -> None:
+    def again(self, turn: TurnRow) -> None:
         """Starts another version of a turn, with the same question."""
         follow_end(turn.session_id)
-        trying(partial(self._again, turn, turn.question))
+        run_page_action(partial(self._again, turn, turn.question))
 
-    def rephrase(self, turn: Turn, text: str) -> bool:
+    def rephrase(self, turn: TurnRow, text: str) -> bool:
         """Starts another version of a turn, with ``text`` as its question.
 
         Returns False when the question could not be stored; the page then shows the error.
         """
-        return tried(partial(self._again, turn, text, edited=True))
+        return try_page_action(partial(self._again, turn, text, edited=True))
 
-    def _again(self, turn: Turn, text: str, edited: bool = False) -> None:
+    def go_on(self, turn: TurnRow) -> None:
+        """Asks the model to go on with the last answer, which broke off; does nothing once something else was asked."""
+        if self.jobs.of(turn.session_id) is None and self.store.session(turn.session_id).turn_count == turn.number:
+            self.send(self.words("turn.go_on.message"))
+
+    def reword(self, turn: TurnRow, answer: str) -> bool:
+        """Puts the user's own words in place of an answer, as another version of its turn.
+
+        Returns False when they could not be stored; the page then shows the error.
+        """
+        agent = resource.find_page_agent()
+        return try_page_action(partial(agent.replace_answer, turn.session_id, turn.number, answer, turn.branch))
+
+    def _again(self, turn: TurnRow, text: str, edited: bool = False) -> None:
         self.jobs.again(turn.session_id, turn.number, text, edited, self.means)
         if self.session and turn.number < self.session.turn_count:  # the last turn is in view without scrolling
             scroll_to(turn.number)
@@ -173,34 +186,33 @@ class View:
     def means(self) -> Means:
         """The models, budgets and zone that a turn of this page runs with from now on. Raises what the store raises."""
         refresh_own()  # another tab may have changed them since this page was drawn
-        return Means(self.readiness, find_replaced(), zone())
+        return Means(self.readiness, find_replaced(), find_reader_zone())
 
     @property
     def agent(self) -> Agent:
         """The agent with the models, budgets and zone of this page, for work outside a turn."""
-        return resource.here().using(self.status.models, find_replaced()).in_zone(zone())
+        return resource.find_page_agent().using(self.status.models, find_replaced()).in_zone(find_reader_zone())
 
-    def question(self, text: str) -> Question | None:
-        """Stores a message that is sent later, when its files are read.
+    def hold_question(self, text: str, session: str) -> WaitingQuestion | None:
+        """Stores a message of a conversation that is sent later, when its files are there.
 
         Returns None when it cannot be stored; the text then goes back into the input, and the page shows the error.
         """
         try:
-            session = self.create()
             message = self.jobs.hold(session, text)
         except GieokError as error:
-            give_back(text, error)
+            return_chat_message(text, error)
             return None
         to_newest(session)
         send = partial(self.jobs.send, session, text, self.means, message)
-        return Question(session, text, send, partial(self.jobs.withdraw, message), message)
+        return WaitingQuestion(session, text, send, partial(self.jobs.withdraw, message), message)
 
     @property
     def is_private(self) -> bool:
         """Whether this is a private chat, of which nothing is kept."""
         return resource.PRIVATE in st.session_state
 
-    def create(self) -> str:
+    def ensure_session(self) -> str:
         """Returns the id of this page's session; creates the session if there is none yet."""
         if self.session_id:
             return self.session_id
@@ -213,32 +225,34 @@ class View:
         if self.is_private:
             st.session_state[resource.PRIVATE] = created.id
             return created.id
-        memory = resource.agent().memory
+        memory = resource.find_user_agent().memory
         if memory is not None and st.session_state.get(APART_NEW):
-            memory.writer.keep_apart(resource.agent().tenant, created.id, user=resource.agent().user)
+            memory.writer.keep_apart(
+                resource.find_user_agent().tenant, created.id, user=resource.find_user_agent().user
+            )
             del st.session_state[APART_NEW]
         st.query_params[SESSION] = created.id
         return created.id
 
 
-def words() -> Words:
+def build_page_words() -> Words:
     """Returns the catalogue in the language of this page."""
-    return Words(language())
+    return Words(choose_page_language())
 
 
-def language() -> Language:
-    return choose(st.query_params.get(LANGUAGE), read_own("language"), st.context.locale)
+def choose_page_language() -> Language:
+    return choose_interface_language(st.query_params.get(LANGUAGE), read_own("language"), st.context.locale)
 
 
-def current(said: Words) -> View:
+def build_page_view(said: Words) -> View:
     """Returns the view that the address asks for; an unknown session becomes a new chat with a notice."""
     if SESSION in st.query_params:
         leave_private()  # the browser's back button led here
-    store = resource.here().store
+    store = resource.find_page_agent().store
     if resource.PRIVATE in st.session_state:
-        jobs, session = resource.unkept().jobs, _private(store)
+        jobs, session = resource.open_private_chat().jobs, _load_private_session(store)
     else:
-        jobs, session = resource.jobs(), _session(store)
+        jobs, session = resource.find_user_jobs(), _load_open_session(store)
     job = jobs.of(session.id) if session else None
     model = session.model if session else st.session_state.get(MODEL_NEW)
     if PAGE in st.query_params:  # documents and story worlds are no conversation
@@ -256,21 +270,21 @@ def to_newest(session_id: str) -> None:
 
 def follow_end(session_id: str) -> None:
     """Has the page scroll to the end of the conversation as it grows (``stay_there`` ends that)."""
-    st.session_state.pop(_stays(session_id), None)
+    st.session_state.pop(_build_stay_key(session_id), None)
 
 
 def stay_there(session_id: str) -> None:
     """Leaves the conversation where the reader jumped to, until its end is wanted again (``follow_end``). Otherwise the
     browser scrolls to the end while the turns are being drawn, and may do so after it has gone to the turn."""
-    st.session_state[_stays(session_id)] = True
+    st.session_state[_build_stay_key(session_id)] = True
 
 
 def follows_end(session_id: str | None) -> bool:
     """Returns whether the page scrolls to the end of the conversation as it grows."""
-    return _stays(session_id) not in st.session_state
+    return _build_stay_key(session_id) not in st.session_state
 
 
-def _stays(session_id: str | None) -> str:
+def _build_stay_key(session_id: str | None) -> str:
     return f"stays-{session_id}"
 
 
@@ -279,7 +293,7 @@ def scroll_to(number: int) -> None:
     st.session_state["jump"] = (int(st.session_state.get("jump", (0, 0))[0]) + 1, number)
 
 
-def show(session_id: str | None) -> None:
+def show_session(session_id: str | None) -> None:
     """Turns the page to a session, or to a new chat."""
     st.query_params.pop(PAGE, None)
     leave_private()
@@ -289,9 +303,9 @@ def show(session_id: str | None) -> None:
         st.query_params.pop(SESSION, None)
 
 
-def begin() -> None:
+def begin_chat() -> None:
     """Turns the page to a new chat and puts the cursor into the input."""
-    show(None)
+    show_session(None)
     st.session_state[BEGUN] = int(st.session_state.get(BEGUN, 0)) + 1
     for chosen in (APART_NEW, MODEL_NEW):
         st.session_state.pop(chosen, None)
@@ -299,14 +313,14 @@ def begin() -> None:
 
 def begin_private() -> None:
     """Turns the page to a new private chat."""
-    begin()
+    begin_chat()
     st.session_state[resource.PRIVATE] = ""
 
 
 def leave_private() -> None:
     """Ends the private chat of this page, if there is one; nothing of the chat is left."""
     if st.session_state.pop(resource.PRIVATE, None) is not None:
-        resource.unkept.clear()
+        resource.open_private_chat.clear()
 
 
 def on_documents() -> bool:
@@ -322,40 +336,40 @@ def show_documents(shown: bool = True) -> None:
         st.query_params.pop(PAGE, None)
 
 
-def tell(error: GieokError) -> None:
+def store_page_error(error: GieokError) -> None:
     """Stores an error for the next page run, which shows it below the conversation, or as a toast where that is out of
     sight."""
     st.session_state["told"] = error
 
 
-def give_back(text: str, error: GieokError) -> None:
+def return_chat_message(text: str, error: GieokError) -> None:
     """Puts a message that could not be stored back into the input, and has the next page run show the error."""
     st.session_state[RETURNED] = text
-    tell(error)
+    store_page_error(error)
 
 
-def trying(action: Callable[[], object]) -> None:
+def run_page_action(action: Callable[[], object]) -> None:
     """Calls ``action``; the next page run shows a ``GieokError`` that it raises."""
-    tried(action)
+    try_page_action(action)
 
 
-def tried(action: Callable[[], object]) -> bool:
-    """Calls ``action`` as ``trying`` does; returns whether it raised no ``GieokError``."""
+def try_page_action(action: Callable[[], object]) -> bool:
+    """Calls ``action`` as ``run_page_action`` does; returns whether it raised no ``GieokError``."""
     try:
         action()
     except GieokError as error:
-        tell(error)
+        store_page_error(error)
         return False
     return True
 
 
-def told() -> GieokError | None:
+def take_page_error() -> GieokError | None:
     """Returns the error that this page run shows, and forgets it."""
     error: GieokError | None = st.session_state.pop("told", None)
     return error
 
 
-def _private(store: Store) -> Session | None:
+def _load_private_session(store: Store) -> Session | None:
     """Returns the private session or None; a session that ended with the page's connection leads to one notice."""
     session_id = str(st.session_state[resource.PRIVATE])
     if not session_id:
@@ -364,17 +378,17 @@ def _private(store: Store) -> Session | None:
         return store.session(session_id)
     except SessionUnknown:
         st.session_state[resource.PRIVATE] = ""
-        tell(PrivateEnded())
+        store_page_error(PrivateEnded())
         return None
 
 
-def _session(store: Store) -> Session | None:
+def _load_open_session(store: Store) -> Session | None:
     session_id = st.query_params.get(SESSION)
     if not session_id:
         return None
     try:
         return store.session(session_id)
     except SessionUnknown as error:
-        show(None)
-        tell(error)
+        show_session(None)
+        store_page_error(error)
         return None

@@ -18,23 +18,23 @@ from component.page.view import SESSION
 OPENED = "window"
 
 
-def ask(name: str, about: Any = None) -> None:
+def open_page_window(name: str, about: Any = None) -> None:
     """Opens a window with the next page run, instead of the open one; ``about``: the subject of the window."""
     st.session_state[OPENED] = (name, about, st.query_params.get(SESSION))
 
 
-def opened() -> tuple[str, Any] | None:
+def find_open_window() -> tuple[str, Any] | None:
     """Returns name and subject of the open window, or None; a move to another conversation closes a window."""
     name, about, session = st.session_state.get(OPENED, ("", None, None))
     return (name, about) if name and session == st.query_params.get(SESSION) else None
 
 
-def shut() -> None:
+def close_page_window() -> None:
     """Closes the window with the next page run; a call from inside the window starts that run."""
     st.session_state.pop(OPENED, None)
 
 
-def draw(
+def render_page_window(
     title: str,
     content: Callable[[], None],
     *,
@@ -43,19 +43,19 @@ def draw(
     leave: Callable[[], None] = lambda: None,
 ) -> None:
     """Draws the open window with ``content``; calls ``leave`` when the user closes the window."""
-    current = opened()
+    current = find_open_window()
     assert current is not None
 
-    @st.dialog(title, width=width, position=position, on_dismiss=partial(_dismissed, leave))
+    @st.dialog(title, width=width, position=position, on_dismiss=partial(_close_dismissed_window, leave))
     def window() -> None:
         with st.container(key=f"window-{current[0]}"):
             content()
-        if opened() != current:  # closed from inside, or replaced by another window
+        if find_open_window() != current:  # closed from inside, or replaced by another window
             st.rerun()
 
     window()
 
 
-def _dismissed(leave: Callable[[], None]) -> None:
-    shut()
+def _close_dismissed_window(leave: Callable[[], None]) -> None:
+    close_page_window()
     leave()

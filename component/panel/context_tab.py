@@ -14,10 +14,10 @@ from component.page.view import View
 from component.panel.prompt_bar import draw_prompt
 from component.panel.prompt_view import draw_exact
 from component.widget.failure import draw_error
-from component.widget.markdown import plain
+from component.widget.markdown import escape_markdown
 from errors import GieokError
-from graph.context.preview import preview
-from store import Session, Store, Turn
+from graph.context.preview import preview_next_prompt
+from store import Session, Store, TurnRow
 
 MOST = 120
 """Most bars in the plot; a longer conversation is drawn with this many of its turns, evenly spread."""
@@ -27,28 +27,28 @@ NEWEST = 20
 def draw_context(view: View, prefix: str = "") -> None:
     """Draws the tab."""
     words, session = view.words, view.session
-    last = answered(view.store, session) if session else 0
+    last = find_last_reported_turn(view.store, session) if session else 0
     if session is None or not last:
         st.caption(words("prompt.none"))
         return
-    turn = _choose(view, session, last, prefix)
+    turn = _choose_context_turn(view, session, last, prefix)
     if turn is None or not (turn.report or {}).get("total_tokens"):
         st.caption(words("context.unknown"))
     else:
         _draw_answer(view, turn, prefix)
     st.markdown(f"## {words('context.plot')}", anchors=False)
-    st.html(plot(words, sizes(view.store, session.id, last)))
+    st.html(render_prompt_plot(words, load_prompt_sizes(view.store, session.id, last)))
     st.markdown(f"## {words('context.next')}", anchors=False)
     _draw_next(view, session, prefix)
 
 
-def answered(store: Store, session: Session) -> int:
+def find_last_reported_turn(store: Store, session: Session) -> int:
     """Returns the last turn whose prompt is known, among the newest ``NEWEST`` turns; 0 when there is none."""
     known = store.reports(session.id, range(max(1, session.turn_count - NEWEST + 1), session.turn_count + 1))
     return max((number for number, report in known.items() if report.get("total_tokens")), default=0)
 
 
-def _choose(view: View, session: Session, last: int, prefix: str) -> Turn | None:
+def _choose_context_turn(view: View, session: Session, last: int, prefix: str) -> TurnRow | None:
     """Draws the field that selects a turn, and returns the turn. The field starts with ``last`` and reaches back to
     turn 1."""
     label, key = view.words("context.turn"), f"{prefix}context-turn-{session.id}-{last}"
@@ -56,26 +56,26 @@ def _choose(view: View, session: Session, last: int, prefix: str) -> Turn | None
     return view.store.turn(session.id, int(number))
 
 
-def _draw_answer(view: View, turn: Turn, prefix: str) -> None:
+def _draw_answer(view: View, turn: TurnRow, prefix: str) -> None:
     words, report = view.words, turn.report or {}
     draw_prompt(words, report)
-    if _broken(view.store, turn):
+    if _has_broken_prefix(view.store, turn):
         st.caption(f":material/restart_alt: {words('context.broken')}")
-    _draw_items(view, report)
+    _render_prompt_items(view, report)
     draw_past_button(view, turn, prefix)
     _draw_left_out(view, report)
     _draw_cost(view, turn)
     draw_exact(view, turn, prefix)
 
 
-def _broken(store: Store, turn: Turn) -> bool:
+def _has_broken_prefix(store: Store, turn: TurnRow) -> bool:
     """Returns whether the tools changed before this turn, so that the prompt's prefix had to be read anew."""
     before = store.reports(turn.session_id, [turn.number - 1]).get(turn.number - 1) or {}
     marks = [report.get("tools") for report in (before, turn.report or {})]
     return all(marks) and marks[0] != marks[1]
 
 
-def _draw_items(view: View, report: dict[str, Any]) -> None:
+def _render_prompt_items(view: View, report: dict[str, Any]) -> None:
     """Draws which turns every part of the prompt holds; past turns one by one, with their scores."""
     words, rows = view.words, list[str]()
     for part in report["parts"]:
@@ -108,22 +108,22 @@ def _list_places(view: View, items: Sequence[str]) -> str:
     return f"<li><small>{places}</small></li>"
 
 
-def _draw_cost(view: View, turn: Turn) -> None:
+def _draw_cost(view: View, turn: TurnRow) -> None:
     """Draws cached tokens and dollars, as far as they are known."""
     words, usage = view.words, turn.usage or {}
     prompt, cached = int(usage.get("prompt_tokens") or 0), int(usage.get("cached_tokens") or 0)
     facts = [words("context.cached", tokens=cached, percent=round(100 * cached / prompt))] if prompt else []
-    st.caption(plain(" · ".join([*facts, _price(words, usage.get("usd"))])))
+    st.caption(escape_markdown(" · ".join([*facts, _format_answer_price(words, usage.get("usd"))])))
 
 
-def _price(words: Words, usd: float | None) -> str:
+def _format_answer_price(words: Words, usd: float | None) -> str:
     """Returns the cost of an answer in words; a model on this machine costs nothing."""
     if usd is None:
         return words("context.free")
     return words("context.cost", usd=usd) if usd else words("context.own")
 
 
-def sizes(store: Store, session_id: str, last: int) -> list[tuple[int, int, int]]:
+def load_prompt_sizes(store: Store, session_id: str, last: int) -> list[tuple[int, int, int]]:
     """Returns number, tokens sent and tokens of the full history, for at most ``MOST`` turns up to ``last``."""
     steps = min(last, MOST)
     numbers = {1 + round(place * (last - 1) / max(1, steps - 1)) for place in range(steps)}
@@ -135,7 +135,7 @@ def sizes(store: Store, session_id: str, last: int) -> list[tuple[int, int, int]
     ]
 
 
-def plot(words: Words, sizes: Sequence[tuple[int, int, int]]) -> str:
+def render_prompt_plot(words: Words, sizes: Sequence[tuple[int, int, int]]) -> str:
     """Returns the plot as HTML: per turn a bar of the tokens sent, in front of a paler bar of the full history."""
     top = max(max(sent, full) for _, sent, full in sizes)
     bars = "".join(
@@ -159,12 +159,12 @@ def _draw_next(view: View, session: Session, prefix: str) -> None:
             st.caption(words("context.next.later"))
             return
         try:
-            coming = preview(view.agent, session.id)
+            coming = preview_next_prompt(view.agent, session.id)
         except GieokError as error:
             draw_error(words, error)
             return
         draw_prompt(words, coming.report.plain())
-        _draw_items(view, coming.report.plain())
+        _render_prompt_items(view, coming.report.plain())
         _draw_left_out(view, coming.report.plain())
         if coming.making:
             st.caption(words("context.next.making", turns=", ".join(coming.making)))

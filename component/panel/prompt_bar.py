@@ -22,17 +22,17 @@ def draw_prompt(words: Words, report: dict[str, Any] | None) -> None:
     total, full = int(report["total_tokens"]), int(report["full_tokens"])
     about = "" if report.get("exact", True) else "≈ "
     st.markdown(words("prompt.total", about=about, tokens=total))
-    st.caption(_against(words, total, full))
-    st.html(_bar(words, parts, max(total, full), total) + _legend(words, parts))
+    st.caption(_compare_full_history(words, total, full))
+    st.html(_render_part_bar(words, parts, max(total, full), total) + _render_part_legend(words, parts))
 
 
-def _against(words: Words, total: int, full: int) -> str:
+def _compare_full_history(words: Words, total: int, full: int) -> str:
     if full > total:
         return words("prompt.full", tokens=full, percent=round(100 * (1 - total / full)))
     return words("prompt.same") if full == total else words("prompt.more", tokens=full, more=total - full)
 
 
-def _bar(words: Words, parts: list[dict[str, Any]], scale: int, total: int) -> str:
+def _render_part_bar(words: Words, parts: list[dict[str, Any]], scale: int, total: int) -> str:
     spans = "".join(
         f'<span class="part-{escape(part["name"])}" style="flex:{int(part["tokens"])}"></span>' for part in parts
     )
@@ -41,16 +41,16 @@ def _bar(words: Words, parts: list[dict[str, Any]], scale: int, total: int) -> s
     return f'<div class="gieok-bar" role="img" aria-label="{name}">{spans}{rest}</div>'
 
 
-def _legend(words: Words, parts: list[dict[str, Any]]) -> str:
+def _render_part_legend(words: Words, parts: list[dict[str, Any]]) -> str:
     rows = "".join(
         f'<li><i class="part-{escape(part["name"])}"></i><span>{escape(words("part." + part["name"]))}</span>'
-        f"<b>{int(part['tokens']):,}</b><small>{escape(_budget(words, part))}</small></li>"
+        f"<b>{int(part['tokens']):,}</b><small>{escape(_format_part_budget(words, part))}</small></li>"
         for part in parts
     )
     return f'<ul class="gieok-legend">{rows}</ul>'
 
 
-def _budget(words: Words, part: dict[str, Any]) -> str:
+def _format_part_budget(words: Words, part: dict[str, Any]) -> str:
     """Returns the part's budget as text. The parts in ``REPORTED`` have no limit, however large they are."""
     if not part.get("budget"):
         return ""

@@ -7,8 +7,8 @@ from functools import partial
 import streamlit as st
 
 from component.page.catalogue import Words
-from component.page.view import View, trying
-from component.widget.markdown import plain
+from component.page.view import View, run_page_action
+from component.widget.markdown import escape_markdown
 from graph.summary import rewrite
 from graph.summary.rewrite import RewriteOffer
 from store import Session
@@ -44,11 +44,11 @@ def describe_offer(words: Words, found: RewriteOffer) -> str:
 
 def _draw_choice(view: View, session: Session, found: RewriteOffer, prefix: str) -> None:
     words, agent = view.words, view.agent
-    st.caption(plain(describe_offer(words, found)))
+    st.caption(escape_markdown(describe_offer(words, found)))
     choices = {
-        "now": partial(trying, partial(rewrite.start_rewrite, agent, session.id)),
+        "now": partial(run_page_action, partial(rewrite.start_rewrite, agent, session.id)),
         "later": partial(_put_off, session.id),
-        "never": partial(trying, partial(rewrite.stop_rewrite, agent, session.id, forever=True)),
+        "never": partial(run_page_action, partial(rewrite.stop_rewrite, agent, session.id, forever=True)),
     }
     with st.container(horizontal=True, gap="small", key=f"{prefix}rewrite-choice"):
         for name, action in choices.items():
@@ -67,9 +67,9 @@ def _draw_running(view: View, session: Session, found: RewriteOffer, prefix: str
     st.caption(words("rewrite.running" if running else "rewrite.paused", count=found.count))
     with st.container(horizontal=True, gap="small", key=f"{prefix}rewrite-choice"):
         if not running:
-            resume = partial(trying, partial(rewrite.start_rewrite, agent, session.id))
+            resume = partial(run_page_action, partial(rewrite.start_rewrite, agent, session.id))
             st.button(words("rewrite.resume"), key=f"{prefix}rewrite-resume", type="tertiary", on_click=resume)
-        end = partial(trying, partial(rewrite.stop_rewrite, agent, session.id))
+        end = partial(run_page_action, partial(rewrite.stop_rewrite, agent, session.id))
         st.button(words("rewrite.stop"), key=f"{prefix}rewrite-stop", type="tertiary", on_click=end)
 
 

@@ -9,13 +9,13 @@ from functools import partial
 import streamlit as st
 
 from component.page import window
-from component.page.view import View, show, tell
+from component.page.view import View, show_session, store_page_error
 from component.panel.revision import render_turns
 from component.panel.summary_history import describe_turns
 from component.widget.failure import draw_error
-from component.widget.markdown import plain
-from component.widget.marked import marked
-from component.widget.wait import wait
+from component.widget.markdown import escape_markdown
+from component.widget.marked import render_marked_facts
+from component.widget.wait import redraw_when_done
 from component.work import resource
 from component.work.side_call import SideCall
 from errors import GieokError
@@ -32,8 +32,8 @@ Written = tuple[str, list[SummaryDraft]]
 def ask_summarise(session_id: str = "") -> None:
     """Opens the window; of another conversation than the open one with ``session_id``."""
     if session_id:
-        show(session_id)
-    window.ask(NAME)
+        show_session(session_id)
+    window.open_page_window(NAME)
 
 
 def draw_summarise_entry(view: View, prefix: str = "") -> None:
@@ -51,10 +51,12 @@ def draw_summarise(view: View, about: object = None) -> None:
     """Draws the window; closing it stops a summary that is being written."""
     session = view.session_id
     if session is None:
-        window.shut()
+        window.close_page_window()
         return
     leave = partial(resource.side_calls().dismiss, _draft_key(session))
-    window.draw(view.words("summarise.title"), lambda: _draw_drafting(view, session), width="large", leave=leave)
+    window.render_page_window(
+        view.words("summarise.title"), lambda: _draw_drafting(view, session), width="large", leave=leave
+    )
 
 
 def _draft_key(session: str) -> tuple[str, str]:
@@ -74,13 +76,16 @@ def _draw_drafting(view: View, session: str) -> None:
         st.warning(words("summarise.outdated"), icon=":material/info:")
     turns = view.store.turns_between(session, chunks[0][0], chunks[-1][-1])
     numbers = describe_turns(words, chunks[0][0], chunks[-1][-1])
-    st.markdown(f"**{plain(numbers)}** :gray[{plain(words('summarise.now', tokens=sum(t.tokens for t in turns)))}]")
+    st.markdown(
+        f"**{escape_markdown(numbers)}** :gray["
+        f"{escape_markdown(words('summarise.now', tokens=sum(t.tokens for t in turns)))}]"
+    )
     hint = f"summarise-hint-{session}"
     st.text_input(words("summarise.hint"), key=hint, placeholder=words("summarise.hint.example"), max_chars=HINT_CHARS)
     written: Written | None = side_call.result if side_call is not None and side_call.done else None
     with st.container(horizontal=True, gap="small", key="summarise-ways"):
         if written is not None:
-            use = partial(_use, view, session, written)
+            use = partial(_use_summary_drafts, view, session, written)
             st.button(
                 words("summarise.use"), key="summarise-use", type="primary", icon=":material/check:", on_click=use
             )
@@ -93,7 +98,7 @@ def _draw_drafting(view: View, session: str) -> None:
             st.button(words("chat.stop"), key="summarise-stop", icon=icon, on_click=stop)
     if side_call is not None and running:
         st.markdown(f":shimmer[{words('summarise.writing')}]")
-        wait(side_call)
+        redraw_when_done(side_call)
     elif side_call is not None and side_call.error is not None:
         draw_error(words, side_call.error)
     elif written is not None:
@@ -117,9 +122,11 @@ def _draw_drafts(view: View, drafts: Sequence[SummaryDraft]) -> None:
             st.html(f'<div class="gieok-marked">{render_turns(words, draft.turns, kept, lost)}</div>')
         with right:
             st.caption(f"{words('summarise.after')} · {words('summarise.tokens', tokens=draft.tokens_after)}")
-            st.html(f'<div class="gieok-marked">{marked(draft.made.record["summary"], kept)}</div>')
+            st.html(f'<div class="gieok-marked">{render_marked_facts(draft.made.record["summary"], kept)}</div>')
             if lost:
-                st.markdown(f":orange[:material/warning: {plain(words('summary.lost', facts=', '.join(lost)))}]")
+                st.markdown(
+                    f":orange[:material/warning: {escape_markdown(words('summary.lost', facts=', '.join(lost)))}]"
+                )
 
 
 def _start_draft(view: View, session: str, hint: str) -> None:
@@ -132,14 +139,14 @@ def _start_draft(view: View, session: str, hint: str) -> None:
     resource.side_calls().start(_draft_key(session), work)
 
 
-def _use(view: View, session: str, written: Written) -> None:
+def _use_summary_drafts(view: View, session: str, written: Written) -> None:
     """Puts the drafts into the context and closes the window; says so where their turns have changed meanwhile."""
     hint, drafts = written
     try:
-        is_used = resource.here().use_drafts(session, drafts, hint)
+        is_used = resource.find_page_agent().use_drafts(session, drafts, hint)
     except GieokError as error:
-        tell(error)
-        window.shut()
+        store_page_error(error)
+        window.close_page_window()
         return
     resource.side_calls().dismiss(_draft_key(session))
     if not is_used:
@@ -147,4 +154,4 @@ def _use(view: View, session: str, written: Written) -> None:
         return
     saved = max(0, sum(draft.tokens_before - draft.tokens_after for draft in drafts))
     st.session_state[MADE] = describe_turns(view.words, drafts[0].numbers[0], drafts[-1].numbers[-1]), saved
-    window.shut()
+    window.close_page_window()

@@ -27,7 +27,7 @@ class Totals:
         return round(100 * (1 - self.summary / self.original)) if self.original else 0
 
 
-def totals(records: Iterable[dict[str, Any] | None]) -> Totals:
+def sum_summary_records(records: Iterable[dict[str, Any] | None]) -> Totals:
     """Adds up the records; failed attempts (None) count for nothing."""
     complete = [record for record in records if record is not None]
     return Totals(
@@ -39,11 +39,13 @@ def totals(records: Iterable[dict[str, Any] | None]) -> Totals:
 
 
 def draw_totals(words: Words, sums: Totals) -> None:
-    """Draws the three lines of specification 8.4."""
-    with st.container(border=True, gap="xsmall"):
-        st.markdown(words("total.count", count=sums.count, turns=sums.turns))
-        st.markdown(words("total.length", original=sums.original, summary=sums.summary))
+    """Draws the three lines of specification 8.4, what was saved first and large. Nothing in it has a key: an answer
+    that brings a summary draws them again in the same page run."""
+    st.markdown(f"## {words('total.title')}", anchors=False)
+    with st.container(gap=None):
         st.markdown(words("total.saved", percent=sums.saved_percent))
+        st.caption(words("total.length", original=sums.original, summary=sums.summary))
+        st.caption(words("total.count", count=sums.count, turns=sums.turns))
 
 
 def draw_due(words: Words, turn_count: int, covered: int) -> None:

@@ -1,4 +1,4 @@
-"""One line at the top of the panel: what is being done for this conversation, or for all of the user's, beside its
+"""One line at the foot of the panel: what is being done for this conversation, or for all of the user's, beside its
 answers, and what waits; and the window that lists it piece by piece."""
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from streamlit.delta_generator import DeltaGenerator
 from component.page import window
 from component.page.catalogue import Words
 from component.page.view import View
-from component.widget.markdown import plain, short
+from component.widget.markdown import escape_markdown, shorten_text
 from component.widget.wait import redraw_when
 from component.work import resource
 from errors import GieokError
 from graph.summary import rewrite
-from graph.turn.side_work import SideWork
+from graph.turn.process.side_work import SideWork
 
 NAME = "work"
 BEAT, PIECES_BEAT = 2.0, 1.0
@@ -48,13 +48,13 @@ def draw_work_line(view: View, prefix: str = "") -> WorkLine:
         line.show()
         if list_own(view):
             label = view.words("work.open")
-            st.button(label, key=f"{prefix}work-open", type="tertiary", on_click=window.ask, args=(NAME,))
+            st.button(label, key=f"{prefix}work-open", type="tertiary", on_click=window.open_page_window, args=(NAME,))
     return line
 
 
 def draw_work_window(view: View, about: object = None) -> None:
     """Draws the window of the work, piece by piece, as it is at every moment."""
-    window.draw(view.words("work.title"), lambda: _draw_work_pieces(view))
+    window.render_page_window(view.words("work.title"), lambda: _draw_work_pieces(view))
 
 
 def _draw_work_pieces(view: View) -> None:
@@ -64,7 +64,7 @@ def _draw_work_pieces(view: View) -> None:
         with place.container(gap="xsmall"):
             pieces = [piece for piece in list_own(view) if _name_work(view.words, piece, 0)]
             for piece in pieces:
-                st.markdown(plain(describe_piece(view, piece)))
+                st.markdown(escape_markdown(describe_piece(view, piece)))
             if not pieces:
                 st.caption(view.words("work.none"))
         return False
@@ -79,7 +79,7 @@ def describe_piece(view: View, piece: SideWork) -> str:
     left = _count_left(view) if piece.name == rewrite.NAME else 0
     parts = [_name_work(words, piece, left), state]
     with suppress(GieokError):  # deleted meanwhile
-        parts[1:1] = [short(view.store.session(piece.session).title, TITLE_CHARS)] if piece.session else []
+        parts[1:1] = [shorten_text(view.store.session(piece.session).title, TITLE_CHARS)] if piece.session else []
     return " · ".join(parts)
 
 
@@ -96,7 +96,7 @@ def watch_work(view: View, line: WorkLine) -> None:
 
 def list_own(view: View) -> list[SideWork]:
     """Returns the side work of the conversation on this page, and what serves all conversations of its user."""
-    agent, session = resource.here(), view.session_id or ""
+    agent, session = resource.find_page_agent(), view.session_id or ""
     return [work for work in agent.background.list_work() if work.is_for(session, agent.user)]
 
 

@@ -7,7 +7,7 @@ import streamlit as st
 import settings
 from component.page.view import View
 from component.widget.failure import draw_error
-from component.widget.markdown import plain
+from component.widget.markdown import escape_markdown
 from component.widget.wait import redraw_when
 from component.work import resource
 from component.work.in_use import Attempt
@@ -23,18 +23,18 @@ USE = ":material/check:"
 def draw_use(view: View, choice: Choice, name: str = "", used: bool = False) -> None:
     """Draws the button that uses the choice. ``name`` tells the buttons of one window apart; ``used``: the choice is
     already in use."""
-    unusable = choice.problem(settings.current()) is not None
+    unusable = choice.problem(settings.load_current_settings()) is not None
     label = view.words("models.use")
     with st.container(horizontal=True, key=f"models-actions{name}"):
         use = st.button(label, key=f"models-use{name}", type="primary", icon=USE, disabled=unusable or used)
-    act(view, choice, use)
+    render_model_attempt(view, choice, use)
 
 
-def act(view: View, choice: Choice, use: bool) -> None:
+def render_model_attempt(view: View, choice: Choice, use: bool) -> None:
     """Begins the test when the button was clicked (``use``), and draws the state of the test."""
-    problem = choice.problem(settings.current())
+    problem = choice.problem(settings.load_current_settings())
     if problem and (use or choice.kind == "local"):
-        st.warning(plain(view.words(f"models.problem.{problem}")), icon=":material/warning:")
+        st.warning(escape_markdown(view.words(f"models.problem.{problem}")), icon=":material/warning:")
     elif use:
         st.session_state[TRIED] = resource.in_use().begin(choice)
     attempt: Attempt | None = st.session_state.get(TRIED)
@@ -42,7 +42,7 @@ def act(view: View, choice: Choice, use: bool) -> None:
         _draw_attempt(view, attempt)
 
 
-def taken(kind: str) -> Attempt | None:
+def find_taken_attempt(kind: str) -> Attempt | None:
     """Returns the last attempt of this page if it is of that kind and in use: its key is kept elsewhere then."""
     attempt: Attempt | None = st.session_state.get(TRIED)
     if attempt is None or attempt.choice.kind != kind or attempt.readiness.status.state != "ready":
@@ -61,7 +61,7 @@ def _draw_attempt(view: View, attempt: Attempt) -> None:
     def look() -> bool:
         status = attempt.readiness.status
         with st.container(key="models-result", gap="xsmall"):
-            if not status.settled:
+            if not status.is_settled:
                 st.markdown(f":shimmer[{words('models.testing')}]")
                 st.caption(words("models.testing.about"))
                 st.button(words("chat.withdraw"), key="models-test-stop", on_click=attempt.readiness.cancel)
@@ -73,10 +73,10 @@ def _draw_attempt(view: View, attempt: Attempt) -> None:
                 _draw_stays(view)
             elif attempt.trial is not None:
                 message = words("models.works", name=attempt.trial.name, seconds=attempt.trial.seconds)
-                st.success(plain(message), icon=":material/check_circle:")
-        if status.settled:
+                st.success(escape_markdown(message), icon=":material/check_circle:")
+        if status.is_settled:
             st.session_state[DRAWN] = attempt
-        return status.settled and not drawn
+        return status.is_settled and not drawn
 
     redraw_when(look, None if drawn else BEAT)
 
@@ -84,4 +84,4 @@ def _draw_attempt(view: View, attempt: Attempt) -> None:
 def _draw_stays(view: View) -> None:
     """Draws which model stays in use, if there is one."""
     if (models := view.status.models) is not None:
-        st.caption(plain(view.words("models.stays", name=models.name)))
+        st.caption(escape_markdown(view.words("models.stays", name=models.name)))

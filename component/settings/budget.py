@@ -11,9 +11,9 @@ import streamlit as st
 
 import settings
 from component.page.catalogue import Words
-from component.page.view import RATE_NEW, View, tell, trying
+from component.page.view import RATE_NEW, View, run_page_action, store_page_error
 from component.settings.own_setting import forget_own, is_own, keep_own, read_own
-from component.widget.markdown import plain
+from component.widget.markdown import escape_markdown
 from errors import BadSetting, GieokError
 from store.store import HIGHEST_RATE, LOWEST_RATE
 
@@ -48,18 +48,18 @@ def draw_budget(words: Words, name: str) -> None:
     in_use, wrong = read_own(field), st.session_state.get(f"{WRONG}{field}")
     if wrong is None or key not in st.session_state:  # another tab may have changed it
         st.session_state[key] = in_use
-    help_ = f"{plain(words(f'budget.help.{name}'))}  \n{plain(describe_default(words, field))}"
+    help_ = f"{escape_markdown(words(f'budget.help.{name}'))}  \n{escape_markdown(describe_default(words, field))}"
     st.number_input(part, step=STEP, key=key, help=help_, on_change=_set_budget, args=(field, key))
     if wrong is not None:
         why = words.reason(wrong.code, wrong.values)
-        st.warning(plain(words("budget.problem", reason=why, tokens=in_use)), icon=":material/warning:")
+        st.warning(escape_markdown(words("budget.problem", reason=why, tokens=in_use)), icon=":material/warning:")
 
 
 def draw_toggle(words: Words, field: str) -> None:
     """Draws the switch of a setting that is on or off."""
     key = f"own-switch-{field}"
     st.session_state[key] = bool(read_own(field))
-    help_ = f"{plain(words(f'switch.help.{field}'))}  \n{plain(describe_default(words, field))}"
+    help_ = f"{escape_markdown(words(f'switch.help.{field}'))}  \n{escape_markdown(describe_default(words, field))}"
     st.toggle(words(f"switch.{field}"), key=key, help=help_, on_change=_set_switch, args=(field, key))
 
 
@@ -67,7 +67,7 @@ def draw_first_rate(words: Words) -> None:
     """Draws the compression rate that new chats begin with."""
     key, field = "own-rate", "compression_rate"
     st.session_state[key] = float(read_own(field))
-    help_ = plain(describe_default(words, field))
+    help_ = escape_markdown(describe_default(words, field))
     st.slider(
         words("budget.rate"),
         LOWEST_RATE,
@@ -82,16 +82,16 @@ def draw_first_rate(words: Words) -> None:
 
 def describe_default(words: Words, field: str) -> str:
     """Returns the installation's value of a setting, and whether its environment sets it."""
-    now = settings.current()
+    now = settings.load_current_settings()
     value = getattr(now, field)
     shown = words("switch.on" if value else "switch.off") if isinstance(value, bool) else f"{value:,}"
     origin = "environment" if field in now.model_fields_set else "own"
-    return words(f"budget.default.{origin}", value=shown, name=settings.variable(field))
+    return words(f"budget.default.{origin}", value=shown, name=settings.find_variable_name(field))
 
 
 def draw_fixed(view: View) -> None:
     """Draws the values that stay while the program runs."""
-    words, now = view.words, settings.current()
+    words, now = view.words, settings.load_current_settings()
     st.caption(words("budget.about"))
     rows = [(words("budget.answer"), f"{now.answer_tokens:,}", "answer_tokens")]
     if view.status.models is not None:
@@ -110,7 +110,7 @@ def _set_budget(field: str, key: str) -> None:
     except BadSetting as error:
         st.session_state[f"{WRONG}{field}"] = error
     except GieokError as error:
-        tell(error)
+        store_page_error(error)
 
 
 def forget_wrong() -> None:
@@ -121,23 +121,23 @@ def forget_wrong() -> None:
 
 def _restore_defaults(fields: Iterable[str]) -> None:
     fields = list(fields)
-    trying(partial(forget_own, fields))
+    run_page_action(partial(forget_own, fields))
     forget_wrong()
 
 
 def _set_switch(field: str, key: str) -> None:
-    trying(partial(keep_own, field, bool(st.session_state[key])))
+    run_page_action(partial(keep_own, field, bool(st.session_state[key])))
 
 
 def _set_first_rate(key: str) -> None:
-    trying(partial(keep_own, "compression_rate", round(float(st.session_state[key]), 4)))
+    run_page_action(partial(keep_own, "compression_rate", round(float(st.session_state[key]), 4)))
     st.session_state.pop(RATE_NEW, None)  # the slider of the new chat begins with it
 
 
 def _draw_fixed_table(title: str, rows: Iterable[tuple[str, str, str]]) -> None:
     body = "".join(
         f"<tr><th scope='row'>{escape(name)}</th><td>{escape(value)}</td>"
-        f"<td><code>{escape(settings.variable(field))}</code></td></tr>"
+        f"<td><code>{escape(settings.find_variable_name(field))}</code></td></tr>"
         for name, value, field in rows
     )
     st.html(f'<table class="gieok-settings"><caption>{escape(title)}</caption><tbody>{body}</tbody></table>')

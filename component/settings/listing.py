@@ -8,9 +8,9 @@ import settings
 from component.page.view import View
 from component.settings.attempt import BEAT
 from component.widget.failure import draw_error
-from component.widget.markdown import plain
+from component.widget.markdown import escape_markdown
 from component.widget.wait import redraw_when
-from component.work.side_call import SideCall, begin
+from component.work.side_call import SideCall, begin_side_call
 from model.choice import kept, resolve
 from model.choice.choice import Choice
 
@@ -23,26 +23,26 @@ def draw_listing(view: View, choice: Choice, look: bool) -> None:
     Asks when the user wants it (``look``), and by itself where a key is known already. ``choice``: address and key as
     entered.
     """
-    base, words = settings.current(), view.words
+    base, words = settings.load_current_settings(), view.words
     known: tuple[str, SideCall] | None = st.session_state.get(LISTED)
     problem = choice.problem(base)
     if problem and look:
-        st.warning(plain(words(f"models.problem.{problem}")), icon=":material/warning:")
-    elif not problem and (look or (known is None and _keyed(choice))):
-        known = st.session_state[LISTED] = (choice.url, begin(lambda _: _names(choice)))
+        st.warning(escape_markdown(words(f"models.problem.{problem}")), icon=":material/warning:")
+    elif not problem and (look or (known is None and _has_known_key(choice))):
+        known = st.session_state[LISTED] = (choice.url, begin_side_call(lambda _: _fetch_model_names(choice)))
     if known is None or known[0] != choice.url:
         st.caption(words("models.list.about"))
         return
-    _draw(view, known[1])
+    _render_listing_call(view, known[1])
 
 
-def listed(choice: Choice) -> tuple[str, ...]:
+def list_arrived_models(choice: Choice) -> tuple[str, ...]:
     """Returns the names of the models that have arrived for this address."""
     known: tuple[str, SideCall] | None = st.session_state.get(LISTED)
     return known[1].result or () if known is not None and known[0] == choice.url else ()
 
 
-def _draw(view: View, side_call: SideCall) -> None:
+def _render_listing_call(view: View, side_call: SideCall) -> None:
     words, done = view.words, side_call.done
 
     def look() -> bool:
@@ -57,11 +57,11 @@ def _draw(view: View, side_call: SideCall) -> None:
     redraw_when(look, None if done else BEAT)
 
 
-def _names(choice: Choice) -> tuple[str, ...]:
-    base = settings.current()
-    return resolve.listed_models(kept.with_key(base, choice).applied(base))
+def _fetch_model_names(choice: Choice) -> tuple[str, ...]:
+    base = settings.load_current_settings()
+    return resolve.listed_models(kept.with_key(base, choice).apply_to_settings(base))
 
 
-def _keyed(choice: Choice) -> bool:
+def _has_known_key(choice: Choice) -> bool:
     """Returns whether a key for this address is known already."""
-    return choice.kept_key or choice.applied(settings.current()).openai_api_key is not None
+    return choice.kept_key or choice.apply_to_settings(settings.load_current_settings()).openai_api_key is not None

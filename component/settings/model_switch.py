@@ -10,16 +10,16 @@ import streamlit as st
 import settings
 from component.page import window
 from component.page.catalogue import Words
-from component.page.view import View, trying
+from component.page.view import View, run_page_action
 from component.settings.attempt import BEAT
 from component.settings.model_status import draw_profile, draw_status, find_host, name_model_place
 from component.settings.options import ask_options
-from component.widget.markdown import plain
+from component.widget.markdown import escape_markdown
 from component.widget.wait import redraw_when
 from component.work import resource
-from component.work.side_call import SideCall, begin
+from component.work.side_call import SideCall, begin_side_call
 from component.work.user import is_admin, may_choose_model
-from errors import shown
+from errors import hide_address_secrets
 from model.choice.model_offer import ModelOffer, list_offers, read_offer
 from model.embedded.catalogue import show_name
 from model.modelset import ModelSet
@@ -35,15 +35,15 @@ MOST = 40
 
 def ask_switch() -> None:
     """Opens the window and asks every address for its models."""
-    stored = resource.in_use().kept
-    st.session_state[ASKED] = begin(lambda _: list_offers(settings.current(), stored))
+    stored = resource.in_use().stored_choices
+    st.session_state[ASKED] = begin_side_call(lambda _: list_offers(settings.load_current_settings(), stored))
     st.session_state.pop(SEARCH, None)
-    window.ask(NAME)
+    window.open_page_window(NAME)
 
 
 def draw_switch(view: View, about: object = None) -> None:
     """Draws the window."""
-    window.draw(view.words("chat_model.title"), lambda: _draw_switch_window(view), width="medium")
+    window.render_page_window(view.words("chat_model.title"), lambda: _draw_switch_window(view), width="medium")
 
 
 def _draw_switch_window(view: View) -> None:
@@ -73,7 +73,7 @@ def _draw_switch_window(view: View) -> None:
 def _draw_model_choice(view: View, offers: tuple[ModelOffer, ...]) -> None:
     """Draws the models as one list; the first entry is the model that every other conversation has, and stands for
     that one alone."""
-    words, shared = view.words, resource.in_use().known
+    words, shared = view.words, resource.in_use().ready_models
     found = {_offer_key(offer): offer for offer in offers if shared is None or not _is_shared(offer, shared)}
     own = read_offer(view.model) if view.model is not None else None
     if own is not None:  # also while its server does not answer
@@ -90,7 +90,7 @@ def _draw_model_choice(view: View, offers: tuple[ModelOffer, ...]) -> None:
         st.radio(
             words("chat_model.choose"),
             options,
-            format_func=lambda option: plain(found[option].title) if option else words("chat_model.shared"),
+            format_func=lambda option: escape_markdown(found[option].title) if option else words("chat_model.shared"),
             captions=[
                 _describe_offer(words, found[option]) if option else _describe_shared(words) for option in options
             ],
@@ -105,14 +105,14 @@ def _draw_model_choice(view: View, offers: tuple[ModelOffer, ...]) -> None:
 
 def _choose_model(view: View, found: dict[str, ModelOffer], key: str) -> None:
     option = st.session_state[key]
-    trying(partial(view.set_model, found[option].plain() if option else None))
+    run_page_action(partial(view.set_model, found[option].plain() if option else None))
 
 
 def _describe_offer(words: Words, offer: ModelOffer) -> str:
     """Returns where a model runs, what it costs and what it takes, as far as that is known."""
     facts = [name_model_place(words, offer.kind, offer.url)]
     if offer.url:
-        facts.append(urlsplit(shown(offer.url)).netloc)
+        facts.append(urlsplit(hide_address_secrets(offer.url)).netloc)
     prompt, answer = offer.prompt_usd or 0.0, offer.answer_usd or 0.0
     if offer.pricing != "unknown" or find_host(offer.url):  # a server here may be a way to one that costs money, or not
         facts.append(words(f"chat_model.price.{offer.pricing}", prompt=f"{prompt:.2f}", answer=f"{answer:.2f}"))
@@ -120,12 +120,14 @@ def _describe_offer(words: Words, offer: ModelOffer) -> str:
         facts.append(words("chat_model.context", tokens=offer.context))
     if offer.memory is not None:
         facts.append(words("models.file.memory", size=offer.memory / 1e9))
-    return plain(" · ".join(facts))
+    return escape_markdown(" · ".join(facts))
 
 
 def _describe_shared(words: Words) -> str:
-    models = resource.in_use().known
-    return plain(words("chat_model.shared.about", name=show_name(models.name)) if models else words("model.looking"))
+    models = resource.in_use().ready_models
+    return escape_markdown(
+        words("chat_model.shared.about", name=show_name(models.name)) if models else words("model.looking")
+    )
 
 
 def _is_shared(offer: ModelOffer, shared: ModelSet) -> bool:

@@ -12,7 +12,7 @@ import streamlit as st
 from component.page import window
 from component.page.catalogue import LANGUAGES, Words
 from component.page.theme import draw_theme
-from component.page.view import LANGUAGE, View, language, trying
+from component.page.view import LANGUAGE, View, choose_page_language, run_page_action
 from component.settings.budget import (
     CONTEXT,
     MEMORY,
@@ -73,15 +73,15 @@ def ask_options(section: str = "") -> None:
         st.session_state["options-open"] = section
         for name in LANGUAGES:
             st.session_state.pop(f"options-{name}", None)
-    window.ask(NAME)
+    window.open_page_window(NAME)
 
 
 def draw_options(view: View, about: object = None) -> None:
     """Draws the window."""
-    window.draw(view.words("options.title"), lambda: _draw(view), width="large")
+    window.render_page_window(view.words("options.title"), lambda: _render_options(view), width="large")
 
 
-def _draw(view: View) -> None:
+def _render_options(view: View) -> None:
     words = view.words
     label = words("options.search")
     query = st.text_input(label, key=QUERY, placeholder=label, icon=":material/search:", label_visibility="collapsed")
@@ -138,7 +138,9 @@ def _set_language(key: str) -> None:
 def _draw_own_language(view: View) -> None:
     """Draws the switch of the user's language, which is kept."""
     words, key = view.words, "options-language"
-    asked = st.query_params.get(LANGUAGE)  # wins over what is kept, as in ``component.page.catalogue.choose``
+    asked = st.query_params.get(
+        LANGUAGE
+    )  # wins over what is kept, as in ``component.page.catalogue.choose_interface_language``
     st.session_state[key] = asked if asked in LANGUAGES else read_own("language")
     st.segmented_control(
         words("language.label"),
@@ -149,10 +151,10 @@ def _draw_own_language(view: View) -> None:
         on_change=_keep_language,
         args=(key,),
     )
-    if language() != words.language:
+    if choose_page_language() != words.language:
         st.rerun()
 
 
 def _keep_language(key: str) -> None:
     st.query_params.pop(LANGUAGE, None)
-    trying(partial(keep_own, "language", st.session_state[key]))
+    run_page_action(partial(keep_own, "language", st.session_state[key]))

@@ -12,10 +12,10 @@ import settings
 from component.page import window
 from component.page.catalogue import Words
 from component.page.view import View
-from component.widget.failure import draw_error, telling
-from component.widget.markdown import plain
+from component.widget.failure import draw_error, render_raised_error
+from component.widget.markdown import escape_markdown
 from errors import GieokError
-from store.options import ANSWER_TOKENS, DEFAULT, NAME_CHARS, PROMPT_CHARS, TEMPERATURES, Options
+from store.session.options import ANSWER_TOKENS, DEFAULT, NAME_CHARS, PROMPT_CHARS, TEMPERATURES, AnswerOptions
 
 WRONG = "own-wrong"
 PRESET = "own-preset"
@@ -28,7 +28,7 @@ def draw_answer_state(view: View) -> None:
     words, options = view.words, view.options
     if options != DEFAULT:
         with st.container(key="own-state"):
-            st.caption(plain(" · ".join(_facts(words, options))))
+            st.caption(escape_markdown(" · ".join(_list_option_facts(words, options))))
 
 
 def reset_answer_options() -> None:
@@ -37,7 +37,7 @@ def reset_answer_options() -> None:
         del st.session_state[key]
 
 
-def _facts(words: Words, options: Options) -> list[str]:
+def _list_option_facts(words: Words, options: AnswerOptions) -> list[str]:
     facts = [words("own.fact.prompt")] if options.system_prompt else []
     facts += [words("own.fact.temperature", value=options.temperature)] if options.temperature is not None else []
     return facts + ([words("own.fact.tokens", tokens=options.answer_tokens)] if options.answer_tokens else [])
@@ -50,33 +50,39 @@ def draw_answer_options(view: View) -> None:
     if isinstance(error, GieokError):
         draw_error(words, error)
     with st.form("own-options", border=False):
-        entered = _draw_fields(view)
+        entered = _render_option_fields(view)
         with st.container(horizontal=True):
             save = st.form_submit_button(words("own.save"), key="own-save", type="primary", icon=":material/check:")
             st.form_submit_button(
-                words("own.reset"), key="own-reset", icon=":material/undo:", on_click=_apply, args=(view, DEFAULT)
+                words("own.reset"),
+                key="own-reset",
+                icon=":material/undo:",
+                on_click=_apply_options,
+                args=(view, DEFAULT),
             )
         with st.container(horizontal=True, vertical_alignment="bottom"):
             name = st.text_input(words("own.preset.name"), max_chars=NAME_CHARS, key="own-preset-name")
             keep = st.form_submit_button(
                 words("own.preset.save"), key="own-preset-save", icon=":material/bookmark_add:"
             )
-    with telling(words):
+    with render_raised_error(words):
         if save:
-            view.change_options(st.session_state[_key(view, SEEN)], entered)
-            window.shut()
+            view.change_options(st.session_state[_build_option_key(view, SEEN)], entered)
+            window.close_page_window()
         elif keep:
             saved_name = view.store.presets.save(name, entered)
-            st.success(plain(words("own.preset.saved", name=saved_name)), icon=":material/check:")
+            st.success(escape_markdown(words("own.preset.saved", name=saved_name)), icon=":material/check:")
     _draw_presets(view)
 
 
-def _draw_fields(view: View) -> Options:
+def _render_option_fields(view: View) -> AnswerOptions:
     """Draws the fields with the stored settings; returns the settings that the fields hold now."""
     words, models = view.words, view.status.models
-    stored: Options = st.session_state.setdefault(_key(view, SEEN), view.options)  # as of when the window was opened
+    stored: AnswerOptions = st.session_state.setdefault(
+        _build_option_key(view, SEEN), view.options
+    )  # as of when the window was opened
     for name in ("temperature", "answer_tokens"):  # instead of a default: only a field without a default can be emptied
-        st.session_state.setdefault(_key(view, name), getattr(stored, name))
+        st.session_state.setdefault(_build_option_key(view, name), getattr(stored, name))
     prompt = st.text_area(
         words("own.prompt"),
         stored.system_prompt,
@@ -84,7 +90,7 @@ def _draw_fields(view: View) -> Options:
         max_chars=PROMPT_CHARS,
         placeholder=words("own.prompt.none"),
         help=words("own.prompt.help"),
-        key=_key(view, "system_prompt"),
+        key=_build_option_key(view, "system_prompt"),
     )
     if stored.system_prompt and models is not None:
         tokens, size = models.count(stored.system_prompt), models.context_size
@@ -99,7 +105,7 @@ def _draw_fields(view: View) -> Options:
         step=0.1,
         placeholder=words("own.default"),
         help=words("own.temperature.help"),
-        key=_key(view, "temperature"),
+        key=_build_option_key(view, "temperature"),
     )
     longest = right.number_input(
         words("own.tokens"),
@@ -107,10 +113,10 @@ def _draw_fields(view: View) -> Options:
         None,
         step=100,
         placeholder=words("own.default"),
-        help=words("own.tokens.help", name=settings.variable("answer_tokens")),
-        key=_key(view, "answer_tokens"),
+        help=words("own.tokens.help", name=settings.find_variable_name("answer_tokens")),
+        key=_build_option_key(view, "answer_tokens"),
     )
-    return Options(prompt or "", temperature, None if longest is None else int(longest))
+    return AnswerOptions(prompt or "", temperature, None if longest is None else int(longest))
 
 
 def _draw_presets(view: View) -> None:
@@ -125,8 +131,8 @@ def _draw_presets(view: View) -> None:
         if chosen is None:
             return
         options = presets[chosen]
-        facts = " · ".join(_facts(words, options)) or words("own.default")
-        st.caption(plain(facts))
+        facts = " · ".join(_list_option_facts(words, options)) or words("own.default")
+        st.caption(escape_markdown(facts))
         with st.container(horizontal=True, vertical_alignment="bottom"):
             apply, delete = words("own.preset.apply"), words("own.preset.delete")
             st.button(apply, key="own-preset-apply", icon=":material/check:", on_click=_apply_preset, args=(view,))
@@ -137,7 +143,7 @@ def _draw_presets(view: View) -> None:
             )
             renamed = st.form_submit_button(words("own.preset.rename"), key="own-preset-go", icon=":material/edit:")
         if renamed:
-            with telling(words):
+            with render_raised_error(words):
                 view.store.presets.rename(chosen, new_name)
                 st.rerun()
 
@@ -146,26 +152,26 @@ def _apply_preset(view: View) -> None:
     """Uses the preset that is chosen now: the choice may arrive together with the press."""
     options = view.store.presets.all().get(st.session_state[PRESET])
     if options is not None:
-        _apply(view, options)
+        _apply_options(view, options)
 
 
 def _delete_preset(view: View) -> None:
-    _do(partial(view.store.presets.delete, st.session_state[PRESET]))
+    _run_option_change(partial(view.store.presets.delete, st.session_state[PRESET]))
 
 
-def _apply(view: View, options: Options) -> None:
+def _apply_options(view: View, options: AnswerOptions) -> None:
     """Uses these options from the next answer on, and puts them into the fields."""
 
     def work() -> None:
         view.set_options(options)
-        st.session_state[_key(view, SEEN)] = options
+        st.session_state[_build_option_key(view, SEEN)] = options
         for name, value in asdict(options).items():
-            st.session_state[_key(view, name)] = value
+            st.session_state[_build_option_key(view, name)] = value
 
-    _do(work)
+    _run_option_change(work)
 
 
-def _do(work: Callable[[], object]) -> None:
+def _run_option_change(work: Callable[[], object]) -> None:
     """Runs ``work`` inside a callback; the next run draws an error in the window."""
     try:
         work()
@@ -173,5 +179,5 @@ def _do(work: Callable[[], object]) -> None:
         st.session_state[WRONG] = error
 
 
-def _key(view: View, field: str) -> str:
+def _build_option_key(view: View, field: str) -> str:
     return f"own-{field}-{view.session_id or 'new'}"

@@ -32,13 +32,13 @@ THEME = "theme"
 
 def refresh_own() -> None:
     """Reads the user's settings for this page run. Raises what the store raises."""
-    st.session_state[OWN] = resource.agent().store.user_settings.read()
+    st.session_state[OWN] = resource.find_user_agent().store.user_settings.read()
 
 
 def read_own(name: str) -> Any:
     """Returns the user's value of a setting; the installation's value where the user has set none, and None for a
     setting that only the page knows."""
-    return st.session_state.get(OWN, {}).get(name, getattr(settings.current(), name, None))
+    return st.session_state.get(OWN, {}).get(name, getattr(settings.load_current_settings(), name, None))
 
 
 def is_own(name: str) -> bool:
@@ -57,17 +57,17 @@ def keep_own(name: str, value: Any) -> None:
     setting cannot have, and what the store raises."""
     is_setting = name in settings.Settings.model_fields
     if is_setting:
-        settings.load(**{name: value})
-    if is_setting and value == getattr(settings.current(), name):
+        settings.load_settings(**{name: value})
+    if is_setting and value == getattr(settings.load_current_settings(), name):
         forget_own([name])
         return
-    resource.agent().store.user_settings.write(name, value)
+    resource.find_user_agent().store.user_settings.write(name, value)
     st.session_state[OWN] = {**st.session_state.get(OWN, {}), name: value}
 
 
 def forget_own(names: Iterable[str]) -> None:
     """Uses the installation's values again. Raises what the store raises."""
     gone = set(names)
-    resource.agent().store.user_settings.remove(gone)
+    resource.find_user_agent().store.user_settings.remove(gone)
     own = st.session_state.get(OWN, {})
     st.session_state[OWN] = {name: value for name, value in own.items() if name not in gone}

@@ -8,10 +8,10 @@ import streamlit as st
 
 from component.page import window
 from component.page.catalogue import Words
-from component.page.view import RATE_NEW, View, trying
+from component.page.view import RATE_NEW, View, run_page_action
 from component.panel.comparison import NAME as COMPARISON
-from component.panel.summary_history import percent
-from component.widget.markdown import plain
+from component.panel.summary_history import round_to_percent
+from component.widget.markdown import escape_markdown
 from component.work import resource
 from graph.summary import rewrite
 from store import Session
@@ -44,7 +44,7 @@ def draw_rate(view: View) -> None:
 
 def _set_rate(view: View, key: str) -> None:
     if view.session_id is not None:
-        trying(partial(view.store.set_rate, view.session_id, float(st.session_state[key])))
+        run_page_action(partial(view.store.set_rate, view.session_id, float(st.session_state[key])))
 
 
 def _draw_others(view: View, session: Session) -> None:
@@ -54,23 +54,28 @@ def _draw_others(view: View, session: Session) -> None:
     if not others:
         return
     words, count = view.words, sum(others.values())
-    is_running = rewrite.is_running(resource.here(), session.id, rewrite.REMAKE)
+    is_running = rewrite.is_running(resource.find_page_agent(), session.id, rewrite.REMAKE)
     with st.container(key="rate-others", gap="xsmall"):
         if is_running:
             st.caption(words("rate.remaking", count=count))
         else:
-            st.caption(plain(describe_others(words, others)))
+            st.caption(escape_markdown(describe_others(words, others)))
         with st.container(horizontal=True, gap="small"):
             if is_running:
-                stop = partial(trying, partial(rewrite.stop_remake, resource.here(), session.id))
+                stop = partial(run_page_action, partial(rewrite.stop_remake, resource.find_page_agent(), session.id))
                 st.button(words("rewrite.stop"), key="rate-stop", type="tertiary", on_click=stop)
             else:
                 _draw_remake_button(view, session)
-            compare = partial(window.ask, COMPARISON, session.compression_rate)
+            compare = partial(_ask_comparison, view, session.id)
             is_ready = view.status.state == "ready"
             st.button(
                 words("compare.open"), key="rate-compare", type="tertiary", on_click=compare, disabled=not is_ready
             )
+
+
+def _ask_comparison(view: View, session_id: str) -> None:
+    """Opens the comparison with the rate of now: the slider may have moved on since the button was drawn."""
+    run_page_action(lambda: window.open_page_window(COMPARISON, view.store.session(session_id).compression_rate))
 
 
 def describe_others(words: Words, others: dict[float, int]) -> str:
@@ -78,7 +83,7 @@ def describe_others(words: Words, others: dict[float, int]) -> str:
     (rate, count), *more = others.items()
     if more:
         return words("rate.stay.many", count=sum(others.values()))
-    return words("rate.stay.one" if count == 1 else "rate.stay", count=count, percent=percent(rate))
+    return words("rate.stay.one" if count == 1 else "rate.stay", count=count, percent=round_to_percent(rate))
 
 
 def _draw_remake_button(view: View, session: Session) -> None:
@@ -88,7 +93,7 @@ def _draw_remake_button(view: View, session: Session) -> None:
     if offer is not None and offer.tokens:
         cost = view.words("rewrite.tokens", tokens=offer.tokens) if offer.usd is None else f"${offer.usd:.2f}"
         price = view.words("rate.remake.about", count=offer.count, price=cost)
-    start = partial(trying, partial(rewrite.start_remake, view.agent, session.id))
+    start = partial(run_page_action, partial(rewrite.start_remake, view.agent, session.id))
     st.button(
         view.words("rate.remake"), key="rate-remake", type="tertiary", on_click=start, disabled=offer is None,
         help=price or None,

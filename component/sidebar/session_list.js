@@ -312,7 +312,7 @@ class SessionList {
       [row.pinned ? words.unpin : words.pin, row.pinned ? "keep_off" : "keep", () => this.act("pin", { ids, on: !row.pinned })],
       [words.rename, "edit", () => this.edit(row.id, row.name, words.rename, (title) => this.act("rename", { ids, title }))],
       [words.move, "drive_file_move", () => this.openMenu(this.anchor, this.places(ids, (run) => run, row.folder))],
-      [words.summarise, "compress", () => this.act("summarise", { ids })],
+      ...(row.story ? [] : [[words.summarise, "compress", () => this.act("summarise", { ids })]]),
       [words.details, "download", () => this.act("export", { ids })],
       [words.selectOne, "check_box", () => this.select(row.id)],
       [words.delete, "delete", () => this.act("delete", { ids })],

@@ -19,14 +19,14 @@ from typing import Any, Literal, TypedDict
 import streamlit as st
 
 from component.page import window
-from component.page.view import View, show, trying
+from component.page.view import View, run_page_action, show_session
 from component.panel.summarise import ask_summarise
 from component.sidebar.delete import ask_delete
 from component.sidebar.export import EXPORT
-from component.sidebar.finder import go, hits
+from component.sidebar.finder import find_session_hits, open_found_turn
 from component.sidebar.trash import NAME as TRASH
-from component.widget.markdown import shown
-from component.widget.moment import moment, zone
+from component.widget.markdown import sanitize_text
+from component.widget.moment import find_reader_zone, format_reader_moment
 from component.widget.title import listed_title
 from component.widget.undo import keep_undo
 from component.work import resource
@@ -81,78 +81,82 @@ class ListQuery(TypedDict):
 
 def draw_sessions(view: View) -> None:
     """Draws the list."""
-    look = _look()
+    look = _read_list_query()
     words = {name: view.words(key, **_LATER) for name, key in _WORDS.items()}
     data = {"words": words, "look": look, "here": view.session_id}
-    data |= _found(view, look["query"]) if look["query"] else _listed(view, look["counts"])
+    data |= _build_search_listing(view, look["query"]) if look["query"] else _build_session_list(view, look["counts"])
     with st.container(key="sessions", gap=None):
         _component(
             key=KEY,
             data=json.dumps(data, ensure_ascii=False).encode(),  # as a dict, every Korean letter would cost six bytes
             on_look_change=lambda: None,
-            on_open_change=partial(_open, view),
-            on_act_change=partial(_act, view),
+            on_open_change=partial(_open_clicked_session, view),
+            on_act_change=partial(_run_list_action, view),
         )
 
 
-def _value(name: str) -> Any:
+def _read_component_value(name: str) -> Any:
     """Returns a state or an event of the component; None before the first."""
     return dict(st.session_state.get(KEY) or {}).get(name)
 
 
-def _look() -> ListQuery:
-    state: Mapping[str, Any] = _value("look") or {}
+def _read_list_query() -> ListQuery:
+    state: Mapping[str, Any] = _read_component_value("look") or {}
     counts = {str(folder): min(int(count), MOST) for folder, count in dict(state.get("counts") or {}).items()}
-    return ListQuery(query=shown(str(state.get("query") or "")), counts={"": PAGE} | counts)
+    return ListQuery(query=sanitize_text(str(state.get("query") or "")), counts={"": PAGE} | counts)
 
 
 # --- what is shown ------------------------------------------------------------------------------
 
 
-def _listed(view: View, counts: Mapping[str, int]) -> dict[str, Any]:
+def _build_session_list(view: View, counts: Mapping[str, int]) -> dict[str, Any]:
     """Returns the folders with the rows of the open ones, and the other sessions by age. Every list is one query."""
-    sessions, more = _page(view, "", counts[""])
+    sessions, more = _load_session_page(view, "", counts[""])
     groups = [
-        {"label": view.words(f"session.age.{part}"), "rows": [_row(view, session) for session in rows]}
-        for part, rows in groupby(sessions, partial(age, now=datetime.now(zone())))
+        {"label": view.words(f"session.age.{part}"), "rows": [_build_session_row(view, session) for session in rows]}
+        for part, rows in groupby(sessions, partial(classify_session_age, now=datetime.now(find_reader_zone())))
     ]
-    folders = [_folder(view, folder, counts.get(folder.id)) for folder in resource.agent().store.folders.all()]
+    folders = [
+        _build_folder_row(view, folder, counts.get(folder.id))
+        for folder in resource.find_user_agent().store.folders.all()
+    ]
     none = view.words("session.none") if not sessions and not folders else ""
-    trash = bool(resource.agent().store.put_away_sessions(1))
+    trash = bool(resource.find_user_agent().store.put_away_sessions(1))
     return {"folders": folders, "groups": groups, "more": more, "none": none, "trash": trash, "hits": None}
 
 
-def _folder(view: View, folder: Folder, count: int | None) -> dict[str, Any]:
+def _build_folder_row(view: View, folder: Folder, count: int | None) -> dict[str, Any]:
     here = view.session is not None and view.session.folder == folder.id
-    plain = {"id": folder.id, "name": shown(folder.name), "here": here, "rows": None, "more": False}
+    plain = {"id": folder.id, "name": sanitize_text(folder.name), "here": here, "rows": None, "more": False}
     if count is None:
         return plain
-    sessions, more = _page(view, folder.id, count)
-    return plain | {"rows": [_row(view, session) for session in sessions], "more": more}
+    sessions, more = _load_session_page(view, folder.id, count)
+    return plain | {"rows": [_build_session_row(view, session) for session in sessions], "more": more}
 
 
-def _page(view: View, folder: str, count: int) -> tuple[list[Session], bool]:
+def _load_session_page(view: View, folder: str, count: int) -> tuple[list[Session], bool]:
     """Returns the first ``count`` sessions of a folder, and whether there are more."""
-    sessions = resource.agent().store.sessions(count + 1, folder=folder)
+    sessions = resource.find_user_agent().store.sessions(count + 1, folder=folder)
     return sessions[:count], len(sessions) > count
 
 
-def _row(view: View, session: Session) -> dict[str, Any]:
+def _build_session_row(view: View, session: Session) -> dict[str, Any]:
     return {
         "id": session.id,
-        "name": shown(session.title),
+        "name": sanitize_text(session.title),
         "title": listed_title(view.words, session.title, TITLE_CHARS),
-        "when": moment(session.updated),
+        "when": format_reader_moment(session.updated),
         "pinned": session.pinned,
         "folder": session.folder,
-        "busy": resource.jobs().of(session.id) is not None,
+        "busy": resource.find_user_jobs().of(session.id) is not None,
+        "story": bool(session.world),
     }
 
 
 Age = Literal["pinned", "today", "yesterday", "week", "older"]
 
 
-def age(session: Session, now: datetime) -> Age:
+def classify_session_age(session: Session, now: datetime) -> Age:
     """Returns the part of the list in which a conversation stands, by the reader's own calendar. ``now``: the moment
     where the reader is."""
     if session.pinned:
@@ -161,97 +165,106 @@ def age(session: Session, now: datetime) -> Age:
     return "today" if days <= 0 else "yesterday" if days == 1 else "week" if days < 7 else "older"
 
 
-def _found(view: View, query: str) -> dict[str, Any]:
-    return {"folders": [], "groups": [], "more": False, "none": "", "trash": False, "hits": hits(view, query)}
+def _build_search_listing(view: View, query: str) -> dict[str, Any]:
+    return {
+        "folders": [],
+        "groups": [],
+        "more": False,
+        "none": "",
+        "trash": False,
+        "hits": find_session_hits(view, query),
+    }
 
 
 # --- what its events do -------------------------------------------------------------------------
 
 
-def _open(view: View) -> None:
-    target = _value("open")
+def _open_clicked_session(view: View) -> None:
+    target = _read_component_value("open")
     if not target:
         return
     if target.get("number") is None:
-        show(str(target["id"]))
+        show_session(str(target["id"]))
     else:
-        trying(partial(go, view, str(target["id"]), int(target["number"]), int(target["branch"])))
+        run_page_action(partial(open_found_turn, view, str(target["id"]), int(target["number"]), int(target["branch"])))
 
 
-def _act(view: View) -> None:
-    event = _value("act")
+def _run_list_action(view: View) -> None:
+    event = _read_component_value("act")
     if event:
-        trying(partial(_ACTIONS[event["do"]], view, event))
+        run_page_action(partial(_ACTIONS[event["do"]], view, event))
 
 
-def _pin(view: View, asked: Mapping[str, Any]) -> None:
+def _pin_sessions(view: View, asked: Mapping[str, Any]) -> None:
     for session_id in asked["ids"]:
-        resource.agent().store.pin_session(session_id, bool(asked["on"]))
+        resource.find_user_agent().store.pin_session(session_id, bool(asked["on"]))
 
 
-def _rename(view: View, asked: Mapping[str, Any]) -> None:
-    resource.agent().store.rename_session(asked["ids"][0], str(asked["title"]))
+def _rename_listed_session(view: View, asked: Mapping[str, Any]) -> None:
+    resource.find_user_agent().store.rename_session(asked["ids"][0], str(asked["title"]))
 
 
-def _export(view: View, asked: Mapping[str, Any]) -> None:
-    window.ask(EXPORT, tuple(asked["ids"]))
+def _open_session_export(view: View, asked: Mapping[str, Any]) -> None:
+    window.open_page_window(EXPORT, tuple(asked["ids"]))
 
 
 def _open_summary(view: View, asked: Mapping[str, Any]) -> None:
     ask_summarise(str(asked["ids"][0]))
 
 
-def _trash(view: View, asked: Mapping[str, Any]) -> None:
-    window.ask(TRASH)
+def _open_trash(view: View, asked: Mapping[str, Any]) -> None:
+    window.open_page_window(TRASH)
 
 
-def _delete(view: View, asked: Mapping[str, Any]) -> None:
+def _ask_session_deletion(view: View, asked: Mapping[str, Any]) -> None:
     ask_delete(list(asked["ids"]), view)
 
 
-def _move(view: View, asked: Mapping[str, Any]) -> None:
-    _put(view, asked["ids"], str(asked["folder"]))
+def _move_sessions(view: View, asked: Mapping[str, Any]) -> None:
+    _put_into_folder(view, asked["ids"], str(asked["folder"]))
 
 
-def _put(view: View, ids: Iterable[str], folder: str) -> None:
+def _put_into_folder(view: View, ids: Iterable[str], folder: str) -> None:
     """Moves the sessions into a folder, or out of all folders if ``folder`` is empty, and offers to undo this."""
-    names = {row.id: row.name for row in resource.agent().store.folders.all()}
+    names = {row.id: row.name for row in resource.find_user_agent().store.folders.all()}
     if folder and folder not in names:
         raise FolderUnknown()
-    before = resource.agent().store.folders.move(ids, folder)
-    message = view.words("session.moved", name=shown(names[folder])) if folder else view.words("session.moved.out")
-    keep_undo(message, partial(resource.agent().store.folders.move_back, before))
+    before = resource.find_user_agent().store.folders.move(ids, folder)
+    message = (
+        view.words("session.moved", name=sanitize_text(names[folder])) if folder else view.words("session.moved.out")
+    )
+    keep_undo(message, partial(resource.find_user_agent().store.folders.move_back, before))
 
 
-def _create(view: View, asked: Mapping[str, Any]) -> None:
-    folder = resource.agent().store.folders.create(str(asked["name"]))
+def _create_folder(view: View, asked: Mapping[str, Any]) -> None:
+    folder = resource.find_user_agent().store.folders.create(str(asked["name"]))
     if folder is not None and asked["ids"]:
-        _put(view, asked["ids"], folder.id)
+        _put_into_folder(view, asked["ids"], folder.id)
 
 
 def _rename_folder(view: View, asked: Mapping[str, Any]) -> None:
-    resource.agent().store.folders.rename(str(asked["folder"]), str(asked["name"]))
+    resource.find_user_agent().store.folders.rename(str(asked["folder"]), str(asked["name"]))
 
 
 def _delete_folder(view: View, asked: Mapping[str, Any]) -> None:
     """Deletes the folder; its conversations stay."""
-    folder = next((row for row in resource.agent().store.folders.all() if row.id == asked["folder"]), None)
+    folder = next((row for row in resource.find_user_agent().store.folders.all() if row.id == asked["folder"]), None)
     if folder is None:
         return
-    inside = resource.agent().store.folders.delete(folder.id)
-    message = view.words("folder.deleted", name=shown(folder.name))
-    keep_undo(message, partial(resource.agent().store.folders.restore, folder, inside))
+    inside = resource.find_user_agent().store.folders.delete(folder.id)
+    message = view.words("folder.deleted", name=sanitize_text(folder.name))
+    keep_undo(message, partial(resource.find_user_agent().store.folders.restore, folder, inside))
 
 
 _ACTIONS = {
-    "pin": _pin,
-    "rename": _rename,
-    "export": _export,
+    "pin": _pin_sessions,
+    "rename": _rename_listed_session,
+    "export": _open_session_export,
     "summarise": _open_summary,
-    "trash": _trash,
-    "delete": _delete,
-    "move": _move,
-    "create": _create,
+    "trash": _open_trash,
+    "delete": _ask_session_deletion,
+    "move": _move_sessions,
+    "create": _create_folder,
     "folder": _rename_folder,
     "unfold": _delete_folder,
 }

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, tzinfo
 
-from store.usage import UsageRow
+from store.user.usage import UsageRow
 
 Group = Callable[[UsageRow], str]
 FORMULA = ("=", "+", "-", "@", "\t", "\r")

@@ -13,12 +13,12 @@ from component.page.catalogue import Words
 from component.page.view import View
 from component.usage.usage_sum import Group, UsageSum, add_up, group_rows, label_chats, sum_days, write_csv
 from component.widget.failure import draw_error
-from component.widget.markdown import short
-from component.widget.moment import zone
+from component.widget.markdown import shorten_text
+from component.widget.moment import find_reader_zone
 from component.work import resource
 from errors import GieokError
 from model.embedded.catalogue import show_name
-from store.usage import UsageRow
+from store.user.usage import UsageRow
 
 NAME = "usage"
 DAYS = (7, 30, 90, 365)
@@ -36,21 +36,21 @@ NONE = "–"
 
 def ask_usage() -> None:
     """Opens the window."""
-    window.ask(NAME)
+    window.open_page_window(NAME)
 
 
 def draw_usage(view: View, about: object = None) -> None:
     """Draws the window."""
-    window.draw(view.words("usage.title"), lambda: _draw_usage_window(view), width="large")
+    window.render_page_window(view.words("usage.title"), lambda: _draw_usage_window(view), width="large")
 
 
 def _draw_usage_window(view: View) -> None:
     words = view.words
     days = _choose_one(words, "days", DAYS, 30)
-    today = datetime.now(zone()).date()
-    first = datetime.combine(today - timedelta(days=days - 1), time.min, zone())
+    today = datetime.now(find_reader_zone()).date()
+    first = datetime.combine(today - timedelta(days=days - 1), time.min, find_reader_zone())
     try:
-        rows = resource.agent().store.usages.read_since(first.timestamp())
+        rows = resource.find_user_agent().store.usages.read_since(first.timestamp())
     except GieokError as error:
         draw_error(words, error)
         return
@@ -61,11 +61,11 @@ def _draw_usage_window(view: View) -> None:
     with st.container(horizontal=True, gap="small"):
         measure, grouping = _choose_one(words, "measure", MEASURES, "tokens"), _choose_one(words, "by", GROUPS, "model")
     group = _group_by(words, grouping, rows)
-    _draw_plot(words, sum_days(rows, group, days, today, zone()), group_rows(rows, group), measure)
+    _draw_plot(words, sum_days(rows, group, days, today, find_reader_zone()), group_rows(rows, group), measure)
     _draw_groups(words, grouping, group_rows(rows, group))
     st.download_button(
         words("usage.export"),
-        lambda: "\ufeff" + write_csv(rows, zone()),  # the mark tells spreadsheets that it is UTF-8
+        lambda: "\ufeff" + write_csv(rows, find_reader_zone()),  # the mark tells spreadsheets that it is UTF-8
         f"gieok-usage-{today.isoformat()}.csv",
         "text/csv",
         key="usage-export",
@@ -88,7 +88,7 @@ def _choose_one(words: Words, name: str, options: tuple[Any, ...], default: Any)
 
 def _group_by(words: Words, grouping: str, rows: list[UsageRow]) -> Group:
     """Returns what a row counts to."""
-    chats = label_chats(rows, lambda title: short(title, TITLE_CHARS) or words("session.new"))
+    chats = label_chats(rows, lambda title: shorten_text(title, TITLE_CHARS) or words("session.new"))
 
     def model(row: UsageRow) -> str:
         return show_name(row.model) or words("usage.model.unknown")
@@ -121,7 +121,7 @@ def _draw_plot(words: Words, days: list[Any], groups: dict[str, UsageSum], measu
     colours = [*groups][:MOST]
     other = words("usage.other")
     points = [
-        {"day": day.isoformat(), "group": name if name in colours else other, "value": _measure(total, measure)}
+        {"day": day.isoformat(), "group": name if name in colours else other, "value": _read_measure(total, measure)}
         for day, sums in days
         for name, total in (sums or {colours[0]: UsageSum()}).items()
     ]
@@ -151,7 +151,7 @@ def _draw_plot(words: Words, days: list[Any], groups: dict[str, UsageSum], measu
     st.vega_lite_chart(spec=spec, key="usage-plot", width="stretch")
 
 
-def _measure(total: UsageSum, measure: str) -> float:
+def _read_measure(total: UsageSum, measure: str) -> float:
     if measure == "usd":
         return total.usd or 0.0
     return total.saved_tokens if measure == "saved" else total.prompt_tokens + total.answer_tokens

@@ -1,1 +1,5 @@
-"""Widgets and texts that several parts of the page use."""
+"""Widgets and texts that several rooms of the page use.
+
+Shows one thing a file: ``markdown``, ``copy_button``, ``undo``, ``tabs``, ``title``, ``region`` and more.
+May import ``component.page``, ``component.work`` and ``text``; it knows no room that uses it.
+"""

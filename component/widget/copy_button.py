@@ -7,7 +7,7 @@ import json
 import streamlit as st
 
 from component.page.catalogue import Words
-from component.widget.markdown import shown
+from component.widget.markdown import sanitize_text
 
 _SCRIPT = """
 export default function (component) {
@@ -48,6 +48,6 @@ _component = st.components.v2.component("gieok_copy", js=_SCRIPT, isolate_styles
 
 def copy_button(words: Words, text: str, key: str) -> None:
     """Draws the button; on a page that is not secure (plain http on another host), it copies by ``execCommand``."""
-    data = {"text": shown(text), "label": words("turn.copy"), "done": words("turn.copied")}
+    data = {"text": sanitize_text(text), "label": words("turn.copy"), "done": words("turn.copied")}
     sent = json.dumps(data, ensure_ascii=False).encode()  # a dict would be escaped: six bytes per Korean letter
     _component(key=key, width="content", data=sent)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import streamlit as st
 
 from component.page.catalogue import Words
-from component.widget.markdown import plain
+from component.widget.markdown import escape_markdown
 from errors import GieokError
 
 _ADDRESS = re.compile(r"(\b[a-z]+://[\w.:/%?=&@\[\]-]*[\w/])", re.ASCII)
@@ -22,7 +22,7 @@ def draw_error(words: Words, error: GieokError) -> None:
 
 
 @contextmanager
-def telling(words: Words) -> Iterator[None]:
+def render_raised_error(words: Words) -> Iterator[None]:
     """Draws a ``GieokError`` of the ``with`` block in the place of the block.
 
     For windows: a window draws itself again without the page around it, which shows errors otherwise.
@@ -40,22 +40,24 @@ def draw_turn_error(words: Words, error: dict[str, Any]) -> None:
 
 def draw_box(words: Words, code: str, message: str, values: dict[str, Any]) -> None:
     """Draws a box that says in bold what failed, and below what to do."""
-    st.error(_told(*words.error(code, message, values)), icon=":material/error:")
+    st.error(_format_error(*words.error(code, message, values)), icon=":material/error:")
 
 
-def toast(words: Words, error: GieokError) -> None:
+def show_error_toast(words: Words, error: GieokError) -> None:
     """Shows over the page, for some seconds, what failed and what to do: where a box would stand out of sight."""
-    st.toast(_told(*words.error(error.code, error.text(), error.values)), icon=":material/error:", duration="long")
+    st.toast(
+        _format_error(*words.error(error.code, error.text(), error.values)), icon=":material/error:", duration="long"
+    )
 
 
-def _told(said: str, hint: str) -> str:
-    return f"**{_readable(said)}**" + (f"  \n{_readable(hint)}" if hint else "")
+def _format_error(said: str, hint: str) -> str:
+    return f"**{quote_addresses(said)}**" + (f"  \n{quote_addresses(hint)}" if hint else "")
 
 
-def _readable(text: str) -> str:
+def quote_addresses(text: str) -> str:
     """Returns plain text with addresses as code: Markdown would make links of them, Korean particles included."""
     parts = _ADDRESS.split(text)
-    return "".join(f"`{part}`" if index % 2 else plain(part) for index, part in enumerate(parts))
+    return "".join(f"`{part}`" if index % 2 else escape_markdown(part) for index, part in enumerate(parts))
 
 
 def retry_button(label: str, key: str, action: Callable[[], None], promising: bool = True) -> None:

@@ -1,7 +1,8 @@
 """Text for the screen: a model's Markdown so that it renders as meant, and all other text as harmless plain text.
 
 CommonMark leaves ``**압축률(0.3)**은`` as raw asterisks (its flanking rule) and reads ``10~20, 30~40`` as struck out.
-This module turns a picture into a link (design 8.5), and ``door.policy`` keeps the browser from fetching pictures.
+This module turns a picture into a link (design 8.5), and ``server.network.policy`` keeps the browser from fetching
+pictures.
 Streamlit's own marks (``:red[…]``, ``:material/…:``) are for this page only: in other people's text they stay text.
 """
 
@@ -45,16 +46,16 @@ _BREAK = "&#8203;"
 _PARTED = rf"\1{_BREAK}"
 
 
-def _as_it_is(text: str) -> str:
+def _return_unchanged(text: str) -> str:
     return text
 
 
-def fixed(text: str, link: Callable[[str], str] = _as_it_is) -> str:
+def fix_markdown(text: str, link: Callable[[str], str] = _return_unchanged) -> str:
     """Returns a model's Markdown, changed only where CommonMark misreads it or it is unsafe; code stays as it is.
 
     ``link``: called last on every piece that is neither code nor formula, to put the page's own links into it.
     """
-    source, parts, position = shown(text), list[str](), 0
+    source, parts, position = sanitize_text(text), list[str](), 0
     for code in _CODE.finditer(source):
         if not code["escape"]:
             parts += [_fixed_prose(source[position : code.start()], link), code[0]]
@@ -62,15 +63,15 @@ def fixed(text: str, link: Callable[[str], str] = _as_it_is) -> str:
     return "".join(parts) + _fixed_prose(source[position:], link)
 
 
-def plain(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Returns ``text`` escaped for a place that reads Markdown (labels, captions): it shows as it is, on one line."""
-    words = " ".join(shown(text).split())
+    words = " ".join(sanitize_text(text).split())
     lead, trail = text[:1].isspace() and words, text[-1:].isspace() and words
     escaped = _ICON.sub(_PARTED, _SPECIAL.sub(_ESCAPED, words))
     return f"{' ' if lead else ''}{escaped}{' ' if trail else ''}"
 
 
-def shown(text: str) -> str:
+def sanitize_text(text: str) -> str:
     """Returns ``text`` with visible signs for the characters that cannot travel to a browser (NUL, lone surrogates).
 
     Removes the characters that turn the direction of the text after them: they could make this text, and the page
@@ -79,19 +80,19 @@ def shown(text: str) -> str:
     return _TURNING.sub("", _SURROGATE.sub("\ufffd", text.replace("\x00", "\u2400")))
 
 
-def short(text: str, limit: int) -> str:
+def shorten_text(text: str, limit: int) -> str:
     """Returns ``text`` cut to ``limit`` characters; a cut text ends with an ellipsis."""
     return text if len(text) <= limit else cut_graphemes(text, limit - 1).rstrip() + "…"
 
 
 def _fixed_prose(text: str, link: Callable[[str], str]) -> str:
     text = _PICTURE.sub(lambda match: f"[{match[1] or 'image'}]", text)
-    text = _BOLD.sub(_flanked, text)
+    text = _BOLD.sub(_flank_bold_text, text)
     parts = _DISPLAYED.split(_SINGLE_TILDE.sub(r"\\~", text))
-    return "".join(part if index % 2 else _money(part, link) for index, part in enumerate(parts))
+    return "".join(part if index % 2 else _escape_money(part, link) for index, part in enumerate(parts))
 
 
-def _quiet(text: str) -> str:
+def _escape_directives(text: str) -> str:
     """Returns ``text`` with Streamlit's directives, icons and logo escaped, so that they show as text.
 
     Streamlit drops the text in the brackets of an unknown directive, as in «10:30[1]», so all directives are escaped.
@@ -100,28 +101,31 @@ def _quiet(text: str) -> str:
     return _ICON.sub(_PARTED, _DIRECTIVE.sub(r"\1\\:", text))
 
 
-def _money(text: str, link: Callable[[str], str]) -> str:
+def _escape_money(text: str, link: Callable[[str], str]) -> str:
     """Returns ``text`` with ``$5에서 $10`` as amounts and ``$x^2$`` as a formula.
 
-    Text outside formulas passes ``_quiet``, then ``link``. By Pandoc's rule (manual, «tex_math_dollars»), a formula has
-    no space inside its marks and no digit after the closing mark. Text with Hangul is no formula unless it has a
-    command.
+    Text outside formulas passes ``_escape_directives``, then ``link``. By Pandoc's rule (manual, «tex_math_dollars»), a
+    formula has no space inside its marks and no digit after the closing mark. Text with Hangul is no formula unless it
+    has a command.
     """
     parts, position = [], 0
     while opening := _DOLLAR.search(text, position):
         formula = _FORMULA.match(text, opening.start())
         is_formula = formula is not None and _is_formula(formula[1])
         end = formula.end() if formula and is_formula else opening.end()
-        parts += [link(_quiet(text[position : opening.start()])), text[opening.start() : end] if is_formula else r"\$"]
+        parts += [
+            link(_escape_directives(text[position : opening.start()])),
+            text[opening.start() : end] if is_formula else r"\$",
+        ]
         position = end
-    return "".join(parts) + link(_quiet(text[position:]))
+    return "".join(parts) + link(_escape_directives(text[position:]))
 
 
 def _is_formula(body: str) -> bool:
     return body == body.strip() and ("\\" in body or not _HANGUL.search(body))
 
 
-def _flanked(found: re.Match[str]) -> str:
+def _flank_bold_text(found: re.Match[str]) -> str:
     """Returns bold text that opens and closes wherever it stands.
 
     Puts an invisible break between a mark and the letter outside it, because CommonMark's flanking rule needs one.

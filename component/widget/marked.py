@@ -10,28 +10,45 @@ from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 from html import escape
 
-from component.widget.markdown import shown
+from component.widget.markdown import sanitize_text
+
+_BOLD = re.compile(r"(?<![\w*])\*\*(?=\S)([^\n]{1,400}?)(?<=\S)\*\*(?![a-zA-Z0-9*])")
+"""Words between a model's marks for bold; a Korean particle may follow, and «2**3» is none."""
 
 
-def marked(text: str, kept: Iterable[str], lost: Iterable[str] = ()) -> str:
+def render_marked_facts(text: str, kept: Iterable[str], lost: Iterable[str] = ()) -> str:
     """Returns HTML of ``text`` with its kept and lost facts marked; where facts overlap, the longer fact wins."""
     kinds = {**dict.fromkeys(kept, "kept"), **dict.fromkeys(lost, "lost")}
     facts = sorted((fact for fact in kinds if fact.strip()), key=len, reverse=True)
     if not facts:
-        return escape(shown(text))
+        return _embolden(escape(sanitize_text(text)))
     pieces = re.split("(" + "|".join(map(re.escape, facts)) + ")", text)
-    return "".join(
-        f'<mark class="{kinds[piece]}">{escape(shown(piece))}</mark>' if index % 2 else escape(shown(piece))
-        for index, piece in enumerate(pieces)
+    return _embolden(
+        "".join(
+            f'<mark class="{kinds[piece]}">{escape(sanitize_text(piece))}</mark>'
+            if index % 2
+            else escape(sanitize_text(piece))
+            for index, piece in enumerate(pieces)
+        )
     )
 
 
-def changed(before: str, after: str) -> str:
+def _embolden(html: str) -> str:
+    """Returns HTML with words between a model's marks for bold bold; the marks alone say nothing to a reader."""
+    return _BOLD.sub(r"<strong>\1</strong>", html)
+
+
+def drop_bold(text: str) -> str:
+    """Returns plain text without a model's marks for bold, for a place that shows text as it is."""
+    return _BOLD.sub(r"\1", text)
+
+
+def render_marked_changes(before: str, after: str) -> str:
     """Returns HTML of ``after``, compared with ``before`` word by word: added text marked, removed text struck out."""
-    old, new = _words(before), _words(after)
+    old, new = _split_diff_words(before), _split_diff_words(after)
     parts = []
     for kind, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        removed, added = escape(shown("".join(old[a:b]))), escape(shown("".join(new[c:d])))
+        removed, added = escape(sanitize_text("".join(old[a:b]))), escape(sanitize_text("".join(new[c:d])))
         if kind == "equal":
             parts.append(added)
         else:
@@ -39,5 +56,5 @@ def changed(before: str, after: str) -> str:
     return "".join(parts)
 
 
-def _words(text: str) -> Sequence[str]:
+def _split_diff_words(text: str) -> Sequence[str]:
     return re.findall(r"\S+\s*|\s+", text)

@@ -10,11 +10,11 @@ import streamlit as st
 from graph.context.clock import find_zone
 
 
-def moment(seconds: float) -> str:
+def format_reader_moment(seconds: float) -> str:
     """Returns a time as text, by the reader's own clock."""
-    return f"{datetime.fromtimestamp(seconds, zone()):%Y-%m-%d %H:%M}"
+    return f"{datetime.fromtimestamp(seconds, find_reader_zone()):%Y-%m-%d %H:%M}"
 
 
-def zone() -> ZoneInfo | None:
+def find_reader_zone() -> ZoneInfo | None:
     """Returns the reader's time zone; None when the browser does not tell it."""
     return find_zone(st.context.timezone or "")

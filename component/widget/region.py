@@ -13,7 +13,7 @@ import streamlit as st
 
 
 @contextmanager
-def stage(name: str, holds: Hashable) -> Iterator[None]:
+def open_page_region(name: str, holds: Hashable) -> Iterator[None]:
     """Draws the ``with`` block into the region ``name``; clears the region first when ``holds`` has changed."""
     before, side = st.session_state.get(f"stage-{name}", (holds, 0))
     if before != holds:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from component.page.catalogue import Words
-from component.widget.markdown import short, shown
+from component.widget.markdown import sanitize_text, shorten_text
 
 
 def listed_title(words: Words, title: str, chars: int) -> str:
     """Returns the title on one line, at most ``chars`` long; «new chat» for a conversation without a title."""
-    return shown(short(" ".join(title.split()), chars)) or words("session.new")
+    return sanitize_text(shorten_text(" ".join(title.split()), chars)) or words("session.new")

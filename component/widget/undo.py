@@ -8,8 +8,8 @@ from functools import partial
 
 import streamlit as st
 
-from component.page.view import SESSION, View, tried
-from component.widget.markdown import plain
+from component.page.view import SESSION, View, try_page_action
+from component.widget.markdown import escape_markdown
 
 KEY = "undo"
 
@@ -44,11 +44,13 @@ def draw_undo(view: View) -> None:
         st.empty()
         return
     with st.container(key="undo", horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False):
-        st.caption(plain(undo.text), width="stretch")
-        st.button(view.words("session.undo"), key="undo-last", type="tertiary", on_click=partial(_undo, undo))
+        st.caption(escape_markdown(undo.text), width="stretch")
+        st.button(
+            view.words("session.undo"), key="undo-last", type="tertiary", on_click=partial(_undo_last_change, undo)
+        )
 
 
-def _undo(kept: Undo) -> None:
+def _undo_last_change(kept: Undo) -> None:
     forget_undo()
-    if not tried(kept.action):  # the user can try again
+    if not try_page_action(kept.action):  # the user can try again
         st.session_state[KEY] = kept

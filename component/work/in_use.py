@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import settings
 from component.work.readiness import Readiness
-from graph.context.system_prompt import prefixes
+from graph.context.system_prompt import build_bare_prefixes
 from model.call.stream import Stopped
 from model.choice import default, kept, model_check, resolve
 from model.choice.choice import Choice
@@ -48,8 +48,8 @@ class InUse:
         self._lock = threading.RLock()
         self._own: Readiness | None = None
         self._attempt: Attempt | None = None
-        self._stamp = kept.stamp(settings.current())
-        self._kept = kept.read(settings.current())
+        self._stamp = kept.read_choices_stamp(settings.load_current_settings())
+        self._kept = kept.load_model_choices(settings.load_current_settings())
         self._readiness = self._of(self._kept.choice)
         self._readiness.start()
         self._of_sessions: dict[Choice, Readiness] = {}
@@ -59,7 +59,7 @@ class InUse:
         return self.readiness.models()
 
     @property
-    def known(self) -> ModelSet | None:
+    def ready_models(self) -> ModelSet | None:
         """Returns the models if they are ready, else None."""
         return self.readiness.status.models
 
@@ -70,7 +70,7 @@ class InUse:
         return self._readiness
 
     @property
-    def kept(self) -> Kept:
+    def stored_choices(self) -> Kept:
         """Returns the stored choices, the current one and earlier ones."""
         self._follow()
         return self._kept
@@ -78,7 +78,7 @@ class InUse:
     def of_session(self, model: Mapping[str, str] | None) -> Readiness:
         """Returns the readiness of the model that a conversation has chosen (``store.record.Session.model``), which the
         first call has begun; without a choice, that of the models in use."""
-        choice = read_choice(settings.current(), self.kept, model)
+        choice = read_choice(settings.load_current_settings(), self.stored_choices, model)
         if choice is None:
             return self.readiness
         with self._lock:
@@ -86,11 +86,6 @@ class InUse:
                 readiness = self._of_sessions[choice] = self._of(choice)
                 readiness.start()
             return self._of_sessions[choice]
-
-    @property
-    def attempt(self) -> Attempt | None:
-        """Returns the attempt for the choice that was tried last."""
-        return self._attempt
 
     def begin(self, choice: Choice) -> Attempt:
         """Tries the choice, which is in use as soon as its model answers; cancels the attempt before it."""
@@ -102,18 +97,18 @@ class InUse:
             return attempt
 
     def reset(self) -> None:
-        """Puts the settings' own models in use again. Raises what ``kept.drop`` raises."""
+        """Puts the settings' own models in use again. Raises what ``kept.restore_settings_model`` raises."""
         with self._lock:
-            kept.drop(settings.current())
+            kept.restore_settings_model(settings.load_current_settings())
             self._change()
 
     def forget_key(self) -> None:
         """Deletes the stored key; models that need it are no longer in use. Raises what ``kept.forget_key`` raises."""
         with self._lock:
-            kept.forget_key(settings.current())
+            kept.forget_key(settings.load_current_settings())
             self._change()
 
-    def embedded(self, name: str) -> Readiness | None:
+    def find_embedded_readiness(self, name: str) -> Readiness | None:
         """Returns the readiness of an embedded model that is in use or being tried, else None. ``name``: its name in
         the catalogue, empty for the user's own file."""
         now, attempt = self.readiness, self._attempt
@@ -124,10 +119,12 @@ class InUse:
     def _comes_down_to(self, name: str) -> bool:
         """Returns whether the models in use are this embedded model, as far as is known by now."""
         choice, now = self._kept.choice, self._readiness
-        effective = choice.applied(settings.current()) if choice else settings.current()
+        effective = (
+            choice.apply_to_settings(settings.load_current_settings()) if choice else settings.load_current_settings()
+        )
         if not (now.is_embedded or effective.provider == "embedded"):
             return False
-        weights = default.expected(effective) if effective.embedded_path is None else None
+        weights = default.predict_weights(effective) if effective.embedded_path is None else None
         models = now.status.models
         return name == ("" if effective.embedded_path else models.name if models else weights.name if weights else "")
 
@@ -135,12 +132,14 @@ class InUse:
         attempt: Attempt
 
         def look(progress: Callable[[FetchProgress], None]) -> ModelSet:
-            base, stop = settings.current(), attempt.readiness.cancelled
+            base, stop = settings.load_current_settings(), attempt.readiness.cancelled
             keyed = kept.with_key(base, choice)
-            effective = keyed.applied(base)
+            effective = keyed.apply_to_settings(base)
             if choice.kind != "embedded":
-                attempt.trial = model_check.run(effective, stop)
-            models = resolve.models(effective, progress=progress, cancel=stop, prefixes=prefixes(effective.language))
+                attempt.trial = model_check.run_model_trial(effective, stop)
+            models = resolve.resolve_models(
+                effective, progress=progress, cancel=stop, prefixes=build_bare_prefixes(effective.language)
+            )
             self._take(attempt, keyed)
             return models
 
@@ -152,14 +151,17 @@ class InUse:
         with self._lock:
             if self._attempt is not attempt:
                 raise Stopped
-            kept.keep(settings.current(), choice)
-            self._stamp, self._kept = kept.stamp(settings.current()), kept.read(settings.current())
+            kept.save_model_choice(settings.load_current_settings(), choice)
+            self._stamp, self._kept = (
+                kept.read_choices_stamp(settings.load_current_settings()),
+                kept.load_model_choices(settings.load_current_settings()),
+            )
             self._readiness = attempt.readiness
             self._of_sessions.clear()  # the key of a hosted model may be another one now
 
     def _follow(self) -> None:
         """Puts a choice in use that another process has stored."""
-        if kept.stamp(settings.current()) != self._stamp:
+        if kept.read_choices_stamp(settings.load_current_settings()) != self._stamp:
             with self._lock:
                 self._change()
 
@@ -167,26 +169,35 @@ class InUse:
         """Reads the stored choices, which have changed, and puts the current one in use."""
         before = self._kept
         self._of_sessions.clear()
-        self._stamp, self._kept = kept.stamp(settings.current()), kept.read(settings.current())
+        self._stamp, self._kept = (
+            kept.read_choices_stamp(settings.load_current_settings()),
+            kept.load_model_choices(settings.load_current_settings()),
+        )
         if (self._kept.choice, self._kept.place) != (before.choice, before.place) or before.choice is None:
             self._readiness = self._of(self._kept.choice)
             self._readiness.start()
 
     def _of(self, choice: Choice | None) -> Readiness:
         if choice is None:
-            self._own = self._own or _readiness(settings.current)
+            self._own = self._own or _build_readiness(settings.load_current_settings)
             return self._own
-        return _readiness(lambda: kept.with_key(settings.current(), choice).applied(settings.current()))
+        return _build_readiness(
+            lambda: kept.with_key(settings.load_current_settings(), choice).apply_to_settings(
+                settings.load_current_settings()
+            )
+        )
 
 
-def _readiness(asked: Callable[[], Settings]) -> Readiness:
+def _build_readiness(asked: Callable[[], Settings]) -> Readiness:
     """Returns the readiness of models from the settings or from an earlier choice; checks a hosted model's key."""
     ready: Readiness
 
     def look(progress: Callable[[FetchProgress], None]) -> ModelSet:
         applied = asked()
         resolve.check_key(applied)
-        return resolve.models(applied, progress=progress, cancel=ready.cancelled, prefixes=prefixes(applied.language))
+        return resolve.resolve_models(
+            applied, progress=progress, cancel=ready.cancelled, prefixes=build_bare_prefixes(applied.language)
+        )
 
     ready = Readiness(look)
     return ready

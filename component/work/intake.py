@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Literal
 
-from errors import GieokError, known
+from errors import GieokError, ensure_gieok_error
 from graph.answer import documents
 from retrieval import Added, AddingProgress
 
@@ -25,7 +25,7 @@ KEPT = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class WaitingQuestion:
     """A question that waits for its files. ``send`` asks the question, ``withdraw`` takes it back instead. ``message``:
     its id in the outbox."""
 
@@ -48,7 +48,7 @@ class Intake:
     kind: Kind
     names: tuple[str, ...]
     work: Callable[[Intake], Added | None]
-    question: Question | None = None
+    question: WaitingQuestion | None = None
     session: str = ""
     asked: bool = False
     state: State = "waiting"
@@ -85,7 +85,7 @@ class Intakes:
         kind: Kind,
         names: Sequence[str],
         work: Callable[[Intake], Added | None],
-        question: Question | None = None,
+        question: WaitingQuestion | None = None,
         session: str = "",
     ) -> Intake:
         """Runs ``work`` when all earlier work has ended. ``work`` calls ``report`` and watches its ``stop``."""
@@ -142,7 +142,7 @@ class Intakes:
             self._all = [listed for listed in self._all if listed is not intake or listed.state != "done"]
             self._touch()
 
-    def take_back(self, intake: Intake) -> Question | None:
+    def take_back(self, intake: Intake) -> WaitingQuestion | None:
         """Returns the question that waits for this work, or None; the question is then no longer asked."""
         with self._changed:
             question, intake.asked = None if intake.asked else intake.question, True
@@ -161,7 +161,7 @@ class Intakes:
             try:
                 intake.result = intake.work(intake)
             except Exception as error:
-                intake.error = known(error, log, "work on the library")
+                intake.error = ensure_gieok_error(error, log, "work on the library")
             self._end(intake)
 
     def _next(self) -> Intake | None:

@@ -16,9 +16,8 @@ from functools import partial
 from typing import Any, Protocol, Self
 
 from component.work.readiness import Readiness
-from errors import Empty, GieokError, KeyRejected, SessionDeleted, known
+from errors import Empty, GieokError, KeyRejected, SessionDeleted, ensure_gieok_error
 from graph.turn.event import (
-    Asked,
     ContextBuilt,
     Done,
     Event,
@@ -30,13 +29,14 @@ from graph.turn.event import (
     Token,
     ToolFinished,
     ToolStarted,
+    TurnQuestions,
 )
 from graph.turn.request import Request
 from model.modelset import ModelSet
-from store import Store, Turn
-from store.outbox import Message
-from store.question import Answer
-from text.clean import clean
+from store import Store, TurnRow
+from store.turn.outbox import WaitingMessage
+from store.turn.question import UserAnswer
+from text.clean import clean_text
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +48,9 @@ class TurnRunner(Protocol):
 
     def in_zone(self, zone: tzinfo | None) -> Self: ...
 
-    def turn(self, request: Request, stop: threading.Event, emit: Callable[[Event], None]) -> Asked | Done | Failed: ...
+    def turn(
+        self, request: Request, stop: threading.Event, emit: Callable[[Event], None]
+    ) -> TurnQuestions | Done | Failed: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +64,9 @@ class Means:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """A tool call, or a summary that the turn waits for; ``result`` is None while it runs. ``sampled``: what a foreign
-    server asked our utility model meanwhile, and the answers."""
+class AnswerStep:
+    """A tool call, or a summary that the turn waits for; ``result`` is None while it runs. ``read_sampled_calls``: what
+    a foreign server asked our utility model meanwhile, and the answers."""
 
     call: str
     name: str
@@ -88,9 +90,9 @@ class JobProgress:
     thought: str = ""
     thought_seconds: float = 0.0
     moves: int = 0
-    steps: tuple[Step, ...] = ()
+    steps: tuple[AnswerStep, ...] = ()
     report: dict[str, Any] | None = None
-    end: Asked | Done | Failed | None = None
+    end: TurnQuestions | Done | Failed | None = None
     ended: bool = False
 
 
@@ -170,20 +172,20 @@ class Jobs:
         """Returns the running turn of a session, else None."""
         return self._running.get(session) if session else None
 
-    def queued(self, session: str | None) -> list[Message]:
+    def list_queued(self, session: str | None) -> list[WaitingMessage]:
         """Returns the messages that wait for the running turn or for the user, the next one first."""
         if not session:
             return []
-        shown = [each.message for each in (self.of(session), self.refused(session)) if each is not None]
+        shown = [each.message for each in (self.of(session), self.find_refused(session)) if each is not None]
         return [each for each in self._store.outbox.of(session) if each.id not in (*self._held, *shown)]
 
-    def refused(self, session: str | None) -> RefusedMessage | None:
+    def find_refused(self, session: str | None) -> RefusedMessage | None:
         """Returns the last message of a session that did not become a turn, else None."""
         return self._refused.get(session) if session else None
 
     def hold(self, session: str, text: str) -> int:
         """Stores a message that is sent later, when its files are read; returns its id. Raises as ``send`` does."""
-        message = self._kept(session, text)
+        message = self._store_message(session, text)
         self._held.add(message)
         return message
 
@@ -194,7 +196,7 @@ class Jobs:
         Raises ``Empty``, ``SessionUnknown`` and what the store raises.
         """
         means = means or self._means
-        message = self._kept(session, text) if message is None else message
+        message = self._store_message(session, text) if message is None else message
         self._held.discard(message)
         with self._lock:
             stored = self._store.session(session)
@@ -204,7 +206,7 @@ class Jobs:
             elif session in self._running:
                 self._following[message] = means
             else:
-                self._start(_new(session, text, stored.turn_count + 1, means, message))
+                self._start(_build_new_job(session, text, stored.turn_count + 1, means, message))
 
     def retry(self, session: str, question: str, means: Means | None = None) -> None:
         """Runs the last turn again; does nothing while a turn runs."""
@@ -214,7 +216,7 @@ class Jobs:
                 self._refused.pop(session, None)
                 self._start(Job(Request(session, "retry", asks=True, cites=True), question, number, means))
 
-    def answer(self, turn: Turn, answers: Mapping[str, Answer], means: Means | None = None) -> None:
+    def answer(self, turn: TurnRow, answers: Mapping[str, UserAnswer], means: Means | None = None) -> None:
         """Goes on with a turn that waits for the user; does nothing while a turn runs."""
         request = Request(turn.session_id, "resume", answers=answers, asks=True, cites=True)
         with self._lock:
@@ -238,19 +240,32 @@ class Jobs:
         """
         means = means or self._means
         if edited and message is None:
-            message = self._kept(session, question, number)
+            message = self._store_message(session, question, number)
         with self._lock:
             if session not in self._running:
                 self._refused.pop(session, None)
                 request = Request(session, "edited" if edited else "again", question, number, asks=True, cites=True)
                 self._start(Job(request, question, number, means, message))
 
-    def resend(self, message: Message, means: Means | None = None) -> None:
+    def resend(self, message: WaitingMessage, means: Means | None = None) -> None:
         """Sends a message that waits for the user."""
         if message.turn:
             self.again(message.session_id, message.turn, message.text, True, means, message.id)
         else:
             self.send(message.session_id, message.text, means, message.id)
+
+    def can_interrupt(self, message: WaitingMessage) -> bool:
+        """Returns whether a waiting message is the one that follows the running answer, which the model writes by
+        now: a turn that has no model yet would become a refused message."""
+        job = self.of(message.session_id)
+        return job is not None and not job.progress.waiting and message.id in self._following
+
+    def interrupt(self, message: WaitingMessage) -> None:
+        """Stops the running answer for the message that follows it; does nothing once that message has been sent."""
+        with self._lock:
+            job = self._running.get(message.session_id)
+            if job is not None and message.id in self._following:
+                job.stop.set()
 
     def withdraw(self, message: int) -> bool:
         """Takes a waiting message back; returns False when it was gone."""
@@ -277,9 +292,9 @@ class Jobs:
             self._store.outbox.remove(refused.message)
         return refused
 
-    def _kept(self, session: str, text: str, turn: int = 0) -> int:
+    def _store_message(self, session: str, text: str, turn: int = 0) -> int:
         """Puts a message into the outbox; returns its id."""
-        if not clean(text).strip():
+        if not clean_text(text).strip():
             raise Empty(what="message")
         self._store.session(session)
         return self._store.outbox.add(session, text, turn)
@@ -293,7 +308,7 @@ class Jobs:
         try:
             self._run(job)
         except Exception as error:
-            self._refuse(job, known(error, log, f"turn {job.turn}"))
+            self._refuse(job, ensure_gieok_error(error, log, f"turn {job.turn}"))
         finally:
             self._end(job)
 
@@ -304,8 +319,8 @@ class Jobs:
             return
         job.change(waiting=False)
         agent = self._agent.using(job.means.readiness.models(), job.means.budgets).in_zone(job.means.zone)
-        ended = agent.turn(job.request, job.stop, partial(_apply, job))
-        _apply(job, ended)
+        ended = agent.turn(job.request, job.stop, partial(_apply_turn_event, job))
+        _apply_turn_event(job, ended)
         if isinstance(ended, Failed) and ended.code == KeyRejected.code:
             job.means.readiness.reject(KeyRejected(**ended.values))
         elif isinstance(ended, Done | Failed):
@@ -321,7 +336,7 @@ class Jobs:
     def _end(self, job: Job) -> None:
         """Starts the next queued message; if this turn failed or waits for the user, the message waits, too."""
         with self._lock:
-            failed = job.session in self._refused or isinstance(job.progress.end, Asked | Failed)
+            failed = job.session in self._refused or isinstance(job.progress.end, TurnQuestions | Failed)
             try:
                 following = None if failed else self._next(job.session)
             except GieokError as error:  # the messages stay in the outbox
@@ -341,14 +356,14 @@ class Jobs:
             return None
         first = waiting[0]
         means = self._following.pop(first.id)
-        return _new(session, first.text, stored.turn_count + 1, means, first.id)
+        return _build_new_job(session, first.text, stored.turn_count + 1, means, first.id)
 
 
-def _new(session: str, text: str, number: int, means: Means, message: int) -> Job:
+def _build_new_job(session: str, text: str, number: int, means: Means, message: int) -> Job:
     return Job(Request(session, "new", text, asks=True, cites=True), text, number, means, message)
 
 
-def _apply(job: Job, event: Event) -> None:
+def _apply_turn_event(job: Job, event: Event) -> None:
     """Applies one event of the turn to the progress that the page sees."""
     now = job.progress
     match event:
@@ -358,23 +373,23 @@ def _apply(job: Job, event: Event) -> None:
             kept = {"text": "", "moves": now.moves + 1} if moved else {}
             job.change(thought=now.thought + text, thought_seconds=seconds, **kept)
         case ToolStarted(call, name, arguments):
-            job.change(steps=(*now.steps, Step(call, name, arguments)))
+            job.change(steps=(*now.steps, AnswerStep(call, name, arguments)))
         case ToolFinished(call=call, result=result, ok=ok, seconds=seconds, artifact=artifact):
-            job.change(steps=_finished(now.steps, call, result, ok, seconds, sampled(artifact)))
+            job.change(steps=_finish_step(now.steps, call, result, ok, seconds, read_sampled_calls(artifact)))
         case SummaryStarted(turns):
-            job.change(steps=(*now.steps, Step(f"summary-{turns}", "summary", {}, turns=turns)))
+            job.change(steps=(*now.steps, AnswerStep(f"summary-{turns}", "summary", {}, turns=turns)))
         case SummaryLater(turns):
-            later = Step(f"later-{turns}", "summary_later", {}, result="", turns=turns)
+            later = AnswerStep(f"later-{turns}", "summary_later", {}, result="", turns=turns)
             job.change(steps=(*now.steps, later))
         case SummaryMade(turns=turns, error=error, seconds=seconds):
-            job.change(steps=_finished(now.steps, f"summary-{turns}", error or "", error is None, seconds))
+            job.change(steps=_finish_step(now.steps, f"summary-{turns}", error or "", error is None, seconds))
         case ContextBuilt(report):
             job.change(report=report.plain())
-        case Asked() | Done() | Failed():
+        case TurnQuestions() | Done() | Failed():
             job.change(end=event)
 
 
-def sampled(artifact: Mapping[str, Any] | None) -> tuple[tuple[str, str], ...]:
+def read_sampled_calls(artifact: Mapping[str, Any] | None) -> tuple[tuple[str, str], ...]:
     """Returns what a foreign server asked our utility model during a call, with the answers; a step of an imported
     conversation may hold anything."""
     asked = (artifact or {}).get("sampled")
@@ -382,9 +397,14 @@ def sampled(artifact: Mapping[str, Any] | None) -> tuple[tuple[str, str], ...]:
     return tuple((str(one.get("asked", "")), str(one.get("answered", ""))) for one in pairs)
 
 
-def _finished(
-    steps: tuple[Step, ...], call: str, result: str, ok: bool, seconds: float, asked: tuple[tuple[str, str], ...] = ()
-) -> tuple[Step, ...]:
+def _finish_step(
+    steps: tuple[AnswerStep, ...],
+    call: str,
+    result: str,
+    ok: bool,
+    seconds: float,
+    asked: tuple[tuple[str, str], ...] = (),
+) -> tuple[AnswerStep, ...]:
     ended = {"result": result, "ok": ok, "seconds": seconds, "sampled": asked}
     return tuple(
         replace(step, **ended) if step.call == call and step.result is None else step  # type: ignore[arg-type]

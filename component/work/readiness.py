@@ -23,7 +23,7 @@ from errors import (
     WeightsCancelled,
     WeightsCorrupt,
     WeightsMissing,
-    known,
+    ensure_gieok_error,
 )
 from graph.turn.event import Done, Failed
 from model.call.stream import Stopped
@@ -53,7 +53,7 @@ class LastCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class ModelStatus:
     """The state of the models. ``fetched``: the progress of the weights' download; ``error``: why the models failed,
     None when their test was stopped. ``last_call``: how the last call of models that are ready ended."""
 
@@ -75,7 +75,7 @@ class Status:
         return side is not None and "extracted" in (side.summaries, side.folds)
 
     @property
-    def settled(self) -> bool:
+    def is_settled(self) -> bool:
         """Returns whether nothing is under way."""
         return self.state in ("ready", "failed")
 
@@ -91,10 +91,10 @@ class Readiness:
         self.cancelled = threading.Event()
         self._condition = threading.Condition()
         self._thread: threading.Thread | None = None
-        self._status = Status("looking")
+        self._status = ModelStatus("looking")
 
     @property
-    def status(self) -> Status:
+    def status(self) -> ModelStatus:
         return self._status
 
     @property
@@ -109,15 +109,10 @@ class Readiness:
         with self._condition:
             if self._status.state == "ready" or (self._thread is not None and self._thread.is_alive()):
                 return
-            self._status = Status("looking")
+            self._status = ModelStatus("looking")
             self.cancelled = threading.Event()
             self._thread = threading.Thread(target=self._run, name="models", daemon=True)
             self._thread.start()
-
-    @property
-    def started(self) -> bool:
-        """Returns whether an attempt was ever started."""
-        return self._thread is not None
 
     def cancel(self) -> None:
         """Stops the download of weights, and a test; the downloaded part is kept."""
@@ -125,7 +120,7 @@ class Readiness:
 
     def reject(self, error: GieokError) -> None:
         """Marks ready models as failed, as when their key was withdrawn; ``start`` then looks for them anew."""
-        self._set(Status("failed", error=error))
+        self._set(ModelStatus("failed", error=error))
 
     def note_call(self, ended: Done | Failed) -> None:
         """Notes whether the model answered a turn. An error that lies in the message says nothing about the model."""
@@ -141,7 +136,7 @@ class Readiness:
         """Waits until the models are ready; returns False when ``stop`` came first. Raises the attempt's error."""
         if self._status.state != "ready":
             self.start()
-        while not (now := self._status).settled:
+        while not (now := self._status).is_settled:
             if stop.is_set():
                 return False
             with self._condition:
@@ -159,17 +154,17 @@ class Readiness:
 
     def _run(self) -> None:
         try:
-            self._set(Status("ready", models=self._resolve(self._fetched)))
+            self._set(ModelStatus("ready", models=self._resolve(self._note_fetch_progress)))
         except Stopped:
-            self._set(Status("failed"))
+            self._set(ModelStatus("failed"))
         except Exception as error:
-            self._set(Status("failed", error=known(error, log, "getting the model ready")))
+            self._set(ModelStatus("failed", error=ensure_gieok_error(error, log, "getting the model ready")))
 
-    def _fetched(self, progress: FetchProgress) -> None:
+    def _note_fetch_progress(self, progress: FetchProgress) -> None:
         complete = progress.total > 0 and progress.done >= progress.total
-        self._set(Status("loading" if complete else "fetching", fetched=progress))
+        self._set(ModelStatus("loading" if complete else "fetching", fetched=progress))
 
-    def _set(self, status: Status) -> None:
+    def _set(self, status: ModelStatus) -> None:
         with self._condition:
             self._status = status
             self._condition.notify_all()

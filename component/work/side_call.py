@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
-from errors import GieokError, known
+from errors import GieokError, ensure_gieok_error
 from model.call.stream import Stopped
 
 log = logging.getLogger(__name__)
@@ -44,7 +44,7 @@ class SideCalls:
             running = self._known.get(key)
             if running is not None and not running.done:
                 return
-            self._known[key] = begin(work)
+            self._known[key] = begin_side_call(work)
 
     def dismiss(self, key: Hashable) -> None:
         """Forgets the side call, and stops it if it runs."""
@@ -54,19 +54,19 @@ class SideCalls:
             side_call.stop.set()
 
 
-def begin(work: Callable[[SideCall], Any]) -> SideCall:
+def begin_side_call(work: Callable[[SideCall], Any]) -> SideCall:
     """Runs ``work`` in a thread of its own; returns the side call, which only the caller knows."""
     side_call = SideCall()
-    threading.Thread(target=_run, args=(side_call, work), name="side_call", daemon=True).start()
+    threading.Thread(target=_run_side_call, args=(side_call, work), name="side_call", daemon=True).start()
     return side_call
 
 
-def _run(side_call: SideCall, work: Callable[[SideCall], Any]) -> None:
+def _run_side_call(side_call: SideCall, work: Callable[[SideCall], Any]) -> None:
     try:
         side_call.result = work(side_call)
     except Stopped:
         log.debug("a call beside the conversation was stopped")
     except Exception as error:
-        side_call.error = known(error, log, "a call beside the conversation")
+        side_call.error = ensure_gieok_error(error, log, "a call beside the conversation")
     finally:
         side_call.done = True

@@ -43,7 +43,7 @@ ALONE = User(USER, "", True)
 
 def has_login() -> bool:
     """Returns whether users log in, by Streamlit's login or at a proxy."""
-    return bool(settings.current().user_header) or has_own_login()
+    return bool(settings.load_current_settings().user_header) or has_own_login()
 
 
 @cache
@@ -52,7 +52,7 @@ def has_own_login() -> bool:
     return bool(get_secrets_auth_section())
 
 
-def providers() -> list[str]:
+def list_login_providers() -> list[str]:
     """Returns the names of the identity providers; ``default`` for one that has no name."""
     section = get_secrets_auth_section().to_dict()
     named = [name for name, value in section.items() if isinstance(value, Mapping) and name != "client_kwargs"]
@@ -65,7 +65,7 @@ def check_login() -> None:
         return
     section = get_secrets_auth_section().to_dict()
     missing = [name for name in _SHARED if not section.get(name)]
-    for provider in providers():
+    for provider in list_login_providers():
         own, prefix = (section, "") if provider == "default" else (section[provider], f"{provider}.")
         missing += [prefix + name for name in _OF_PROVIDER if not own.get(name)]
     if missing:
@@ -73,7 +73,7 @@ def check_login() -> None:
         raise BadLogin(reason=f"it lacks {names}", reason_code="missing", names=names)
     if not str(section["redirect_uri"]).endswith(CALLBACK):
         raise BadLogin(reason=f"redirect_uri does not end with {CALLBACK}", reason_code="redirect")
-    if scored := [name for name in providers() if "_" in name]:
+    if scored := [name for name in list_login_providers() if "_" in name]:
         names = ", ".join(scored)
         raise BadLogin(reason=f"the name {names} has an underscore", reason_code="provider", names=names)
     if not is_authlib_installed():
@@ -81,18 +81,18 @@ def check_login() -> None:
 
 
 def trust_proxy() -> None:
-    """Has Streamlit take the user's name from the proxy's header and tie sessions to it; ``door.reach`` has removed the
-    header from the requests of others."""
-    header = settings.current().user_header
+    """Has Streamlit take the user's name from the proxy's header and tie sessions to it; ``server.network.reach`` has
+    removed the header from the requests of others."""
+    header = settings.load_current_settings().user_header
     if header:
         config.set_option("server.trustedUserHeaders", {header: PROXY})
 
 
-def current() -> User | None:
+def find_page_user() -> User | None:
     """Returns the user of this page; None when nobody is logged in."""
     if not has_login():
         return ALONE
-    base, claims = settings.current(), _claims()
+    base, claims = settings.load_current_settings(), _read_user_claims()
     if base.user_header:
         return _of_proxy(base, claims)
     return _of_login(base, claims) if is_logged_in() else None
@@ -100,12 +100,12 @@ def current() -> User | None:
 
 def is_logged_in() -> bool:
     """Returns whether somebody has logged in by Streamlit's login, also when the login names nobody."""
-    return _claims().get("is_logged_in") is True
+    return _read_user_claims().get("is_logged_in") is True
 
 
-def required() -> User:
+def require_page_user() -> User:
     """Returns the user of this page. Raises ``LoggedOut``."""
-    user = current()
+    user = find_page_user()
     if user is None:
         raise LoggedOut
     return user
@@ -113,23 +113,23 @@ def required() -> User:
 
 def is_admin() -> bool:
     """Returns whether this page's user may change what all users share: documents, the model and its key."""
-    user = current()
+    user = find_page_user()
     return user is not None and user.is_admin
 
 
 def may_choose_model() -> bool:
     """Returns whether this page's user may choose the model of this installation."""
-    return settings.current().model_choice and is_admin()
+    return settings.load_current_settings().model_choice and is_admin()
 
 
-def _claims() -> dict[str, Any]:
+def _read_user_claims() -> dict[str, Any]:
     """Returns what Streamlit knows about the user; empty in a thread without a page."""
     return dict(st.user.to_dict())
 
 
 def _of_proxy(base: Settings, claims: Mapping[str, Any]) -> User | None:
     name = from_header(str(claims.get(PROXY) or ""))
-    return _user(base, name, name, {name}) if name else None
+    return _build_granted_user(base, name, name, {name}) if name else None
 
 
 def _of_login(base: Settings, claims: Mapping[str, Any]) -> User | None:
@@ -145,10 +145,10 @@ def _of_login(base: Settings, claims: Mapping[str, Any]) -> User | None:
     email = user_name(str(claims.get("email") or ""))
     names = {identity, email, email.casefold()} if claims.get("email_verified") is True else {identity}
     shown = next(filter(None, (user_name(str(claims.get(name) or "")) for name in ("name", "email"))), subject)
-    return _user(base, identity, shown, names)
+    return _build_granted_user(base, identity, shown, names)
 
 
-def _user(base: Settings, identity: str, shown: str, names: set[str]) -> User | None:
+def _build_granted_user(base: Settings, identity: str, shown: str, names: set[str]) -> User | None:
     """Returns the user with what the settings grant it; None for a login that only looks like the user ``me``."""
     if base.owner and user_name(base.owner) in names:
         return User(USER, shown, True)

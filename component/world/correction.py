@@ -7,12 +7,12 @@ from typing import TypeVar
 
 import streamlit as st
 
-from component.page.view import tried
+from component.page.view import try_page_action
 from component.world.view import WorldView
 from errors import Empty, TooLong
-from store.world.change import merged
+from store.world.change import merge_changes
 from store.world.record import Changes
-from text.clean import clean
+from text.clean import clean_text
 
 NAME_CHARS = 80
 ROWS = 20
@@ -20,17 +20,17 @@ ROWS = 20
 One = TypeVar("One")
 
 
-def correct(shown: WorldView, changes: Changes) -> bool:
+def store_correction(shown: WorldView, changes: Changes) -> bool:
     """Stores a correction; returns whether that was possible. The page shows why it was not."""
-    return tried(lambda: _correct(shown, changes))
+    return try_page_action(lambda: _write_correction(shown, changes))
 
 
-def _correct(shown: WorldView, changes: Changes) -> None:
+def _write_correction(shown: WorldView, changes: Changes) -> None:
     worlds, world = shown.engine.store.worlds, shown.world.id
     if shown.node is not None:
         shown.engine.correct(shown.node, changes)
     else:
-        worlds.set_begin_state(world, merged(worlds.begin_state(world), changes))
+        worlds.set_begin_state(world, merge_changes(worlds.begin_state(world), changes))
 
 
 def place_of(shown: WorldView) -> str:
@@ -38,14 +38,14 @@ def place_of(shown: WorldView) -> str:
     return f"{shown.world.id}-{shown.node.id if shown.node else 0}"
 
 
-def fill(key: str, value: object) -> None:
+def set_field_default(key: str, value: object) -> None:
     """Gives a field its first value; what the user has typed since stays."""
     st.session_state.setdefault(key, value)
 
 
 def typed_name(text: str, what: str) -> str:
     """Returns a name that was typed, on one line. Raises ``Empty``, ``TooLong``."""
-    plain = " ".join(clean(text).split())
+    plain = " ".join(clean_text(text).split())
     if not plain:
         raise Empty(what=what)
     if len(plain) > NAME_CHARS:
@@ -53,7 +53,7 @@ def typed_name(text: str, what: str) -> str:
     return plain
 
 
-def paged(rows: Sequence[One], key: str) -> tuple[Sequence[One], int]:
+def slice_list_page(rows: Sequence[One], key: str) -> tuple[Sequence[One], int]:
     """Returns the rows on the page of a list that is open, and how many pages there are."""
     pages = max(1, -(-len(rows) // ROWS))
     page = min(int(st.session_state.get(key, 1)), pages)

@@ -1,4 +1,8 @@
-"""The door for other agents: Google's Agent2Agent protocol, versions 1.0 and 0.3 by its SDK, the first one by us."""
+"""The door for other agents: Google's Agent2Agent protocol, versions 1.0 and 0.3 by its SDK, the first one by us.
+
+Shows ``app.Agents``, which ``door.doors`` opens with the first request, and the paths below. A task is a turn.
+May import ``server`` and all below it, and no other door.
+"""
 
 PATH, REST = "/a2a", "/a2a/rest"
 CARD, FIRST_CARD = "/.well-known/agent-card.json", "/.well-known/agent.json"

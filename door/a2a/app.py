@@ -19,23 +19,23 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, Router
 
 from door.a2a import CARD, FIRST_CARD, PATH, REST
-from door.a2a.card import card, first_card
+from door.a2a.card import build_agent_card, build_first_card
 from door.a2a.early import Early
-from door.a2a.fault import translated
-from door.a2a.form import RUNNING
-from door.a2a.gate import Contexts, Gate, Key
+from door.a2a.gate import CallContextBuilder, Gate, Key
+from door.a2a.message.form import RUNNING
 from door.a2a.push import PushSender, PushSettings
-from door.a2a.request import Tasks
-from door.a2a.story import can_play
-from door.a2a.task import Followed, TaskRows, fail_left, fail_lost
-from door.a2a.turn import Count, Turns
-from door.openai.access import Access
-from door.openai.running import LEAVE_SECONDS, STOPPED_SECONDS, Requests
+from door.a2a.request import TaskRequestHandler
+from door.a2a.task.fault import translate_call_errors
+from door.a2a.task.story import can_play
+from door.a2a.task.task import Followed, TaskRows, fail_left, fail_lost
+from door.a2a.task.turn import Count, TaskTurnExecutor
 from errors import GieokError
 from graph.turn.agent import Agent
+from server.access import Access
+from server.request.running import LEAVE_SECONDS, STOPPED_SECONDS, Requests
 from settings import Settings
-from store.worker import BEAT_SECONDS, me
-from world.engine import Engine
+from store.worker import BEAT_SECONDS, build_worker_name
+from world.engine import WorldEngine
 
 CACHE = "public, max-age=300"
 THREADS = 16
@@ -54,23 +54,23 @@ class Agents:
         requests: Requests,
         access: Access,
         key: Key,
-        worlds: Engine,
+        worlds: WorldEngine,
         count: Count,
     ) -> None:
         self._agent = agent
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="task")
         everyone, call = agent.store.everyone, self._call
-        told = translated(call)
+        told = translate_call_errors(call)
         rows, followed = TaskRows(told), Followed(everyone, told)
         self.sender = PushSender(everyone, call, rows, settings.push_loopback)
-        self._turns = Turns(requests, settings, worlds, call, count)
-        self.tasks = Tasks(
+        self._turns = TaskTurnExecutor(requests, settings, worlds, call, count)
+        self.tasks = TaskRequestHandler(
             self._turns,
             rows,
             followed,
             PushSettings(everyone, told),
             self.sender,
-            card(agent, "http://localhost", keys=False, worlds=False),
+            build_agent_card(agent, "http://localhost", keys=False, worlds=False),
             settings,
             told,
         )
@@ -95,7 +95,7 @@ class Agents:
         if self._beating is not None:
             self._beating.cancel()
             await asyncio.gather(self._beating, return_exceptions=True)
-        await self._written()
+        await self._wait_for_tasks()
         await self.tasks.aclose()
         await self.sender.close()
         self._threads.shutdown(wait=False, cancel_futures=True)
@@ -104,11 +104,13 @@ class Agents:
 
     async def card(self, request: Request) -> Response:
         """The card, for the versions 1.0 and 0.3."""
-        return _cached(request, agent_card_to_dict(await self._call(partial(self._card, card, request))))
+        return _build_card_response(
+            request, agent_card_to_dict(await self._call(partial(self._card, build_agent_card, request)))
+        )
 
     async def first_card(self, request: Request) -> Response:
         """The card in the form of the first version."""
-        return _cached(request, await self._call(partial(self._card, first_card, request)))
+        return _build_card_response(request, await self._call(partial(self._card, build_first_card, request)))
 
     def _card(self, form: Callable[[Agent, str, bool, bool], _T], request: Request) -> _T:
         agent = self._agent
@@ -117,7 +119,7 @@ class Agents:
     # --- parts ----------------------------------------------------------------------------------
 
     def _sdk_router(self) -> Router:
-        options: Any = {"context_builder": Contexts(), "enable_v0_3_compat": True}
+        options: Any = {"context_builder": CallContextBuilder(), "enable_v0_3_compat": True}
         options["shutdown_grace_period"] = LEAVE_SECONDS
         rpc = create_jsonrpc_routes(self.tasks, PATH, **options)
         return Router([*rpc, *create_rest_routes(self.tasks, path_prefix=REST, **options)], redirect_slashes=False)
@@ -125,26 +127,26 @@ class Agents:
     async def _call(self, work: Callable[[], _T]) -> _T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
-    async def _written(self) -> None:
+    async def _wait_for_tasks(self) -> None:
         """Waits until no task of this process runs any more, a while at most."""
         everyone = self._agent.store.everyone
         with suppress(TimeoutError, GieokError):
             async with asyncio.timeout(STOPPED_SECONDS):
-                while await self._call(partial(everyone.tasks.of, me(), RUNNING)):
+                while await self._call(partial(everyone.tasks.of, build_worker_name(), RUNNING)):
                     await asyncio.sleep(0.05)
 
     async def _beat(self) -> None:
         everyone, call = self._agent.store.everyone, self._call
         while True:
             with suppress(GieokError):
-                await call(partial(everyone.tasks.beat, me()))
+                await call(partial(everyone.tasks.beat, build_worker_name()))
                 await call(partial(fail_lost, everyone))
                 await call(partial(fail_left, everyone, self._turns.open))
                 await self.sender.take_up()
             await asyncio.sleep(BEAT_SECONDS)
 
 
-def _cached(request: Request, told: dict[str, Any]) -> Response:
+def _build_card_response(request: Request, told: dict[str, Any]) -> Response:
     """Returns a card that may be kept for a while, but by nobody who asked at another address."""
     content = json.dumps(told, sort_keys=True).encode()
     tag = f'W/"{sha256(content).hexdigest()[:32]}"'

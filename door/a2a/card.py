@@ -16,7 +16,7 @@ from a2a.types import (
 )
 
 from door.a2a import PATH, REST
-from door.a2a.part import KINDS
+from door.a2a.message.part import KINDS
 from graph.turn.agent import Agent
 
 BINDINGS = {"JSONRPC": PATH, "HTTP+JSON": REST}
@@ -29,7 +29,7 @@ DESCRIPTION = (
 )
 
 
-def card(agent: Agent, root: str, keys: bool, worlds: bool) -> AgentCard:
+def build_agent_card(agent: Agent, root: str, keys: bool, worlds: bool) -> AgentCard:
     """Returns the card. ``root``: the address at which we were asked; ``keys``: whether requests need a key;
     ``worlds``: whether a story can be played."""
     speaks = [(kind, version, path) for version in ("1.0", "0.3") for kind, path in BINDINGS.items()]
@@ -44,7 +44,7 @@ def card(agent: Agent, root: str, keys: bool, worlds: bool) -> AgentCard:
         capabilities=AgentCapabilities(streaming=True, push_notifications=True),
         default_input_modes=list(KINDS),
         default_output_modes=list(OUT),
-        skills=[AgentSkill(**skill) for skill in skills(agent, worlds)],
+        skills=[AgentSkill(**skill) for skill in list_agent_skills(agent, worlds)],
     )
     if keys:
         scheme = HTTPAuthSecurityScheme(scheme=SCHEME, description="A key of this service: gk-…")
@@ -53,7 +53,7 @@ def card(agent: Agent, root: str, keys: bool, worlds: bool) -> AgentCard:
     return own
 
 
-def first_card(agent: Agent, root: str, keys: bool, worlds: bool) -> dict[str, Any]:
+def build_first_card(agent: Agent, root: str, keys: bool, worlds: bool) -> dict[str, Any]:
     """Returns the card in the form of the protocol's first version."""
     return {
         "name": "Gieok",
@@ -64,11 +64,11 @@ def first_card(agent: Agent, root: str, keys: bool, worlds: bool) -> dict[str, A
         "authentication": {"schemes": [SCHEME] if keys else []},
         "defaultInputModes": list(KINDS),
         "defaultOutputModes": list(OUT),
-        "skills": skills(agent, worlds),
+        "skills": list_agent_skills(agent, worlds),
     }
 
 
-def skills(agent: Agent, worlds: bool) -> list[dict[str, Any]]:
+def list_agent_skills(agent: Agent, worlds: bool) -> list[dict[str, Any]]:
     """Returns what the agent can do as it is set up."""
     able = [_CHAT]
     able += [_DOCUMENTS] if agent.library is not None else []

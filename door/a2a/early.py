@@ -6,7 +6,6 @@ A message to a finished task starts it again.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import uuid
 from collections.abc import AsyncGenerator
@@ -30,14 +29,30 @@ from a2a.types import (
 from a2a.utils.errors import A2AError, InternalError, InvalidParamsError, TaskNotFoundError
 from starlette.responses import JSONResponse, Response
 
-from door.a2a.early_form import ID, Json, core_message, core_push, early_event, early_push, early_task, field
-from door.a2a.form import ENTRY, WAITING, ours, safe, status, struct
-from door.a2a.request import Tasks, new_context
-from door.a2a.task import Call, change_of, current, store_of, task_of
-from door.openai.form import sse
-from door.openai.reply import EventStream
+from door.a2a.message.early_form import (
+    ID,
+    Json,
+    core_message,
+    core_push,
+    early_event,
+    early_push,
+    early_task,
+    read_early_field,
+)
+from door.a2a.message.form import (
+    ENTRY,
+    WAITING,
+    build_proto_struct,
+    build_task_status,
+    read_gieok_entry,
+    replace_unencodable_text,
+)
+from door.a2a.request import TaskRequestHandler, new_context
+from door.a2a.task.task import ThreadRunner, change_of, load_current_task, store_of, task_of
+from server.stream import EventStream, format_sse_event
 from store.database.schema import ALIAS_CHARS
-from store.task import TaskRow
+from store.task.task import TaskRow
+from text.digest import hash_text
 
 OWN = frozenset({"tasks/send", "tasks/sendSubscribe", "tasks/pushNotification/set", "tasks/pushNotification/get"})
 """Methods that only the first version has."""
@@ -48,7 +63,7 @@ SHARED = frozenset({"tasks/get", "tasks/cancel", "tasks/resubscribe"})
 class Early:
     """The methods of the first version."""
 
-    def __init__(self, tasks: Tasks, call: Call) -> None:
+    def __init__(self, tasks: TaskRequestHandler, call: ThreadRunner) -> None:
         self._tasks, self._call = tasks, call
 
     async def knows(self, body: Any, context: ServerCallContext) -> bool:
@@ -67,7 +82,7 @@ class Early:
         number = id_of(body.get("id"))
         context.state["form"] = "early"
         try:
-            params = field(body, "params", dict, needed=True)
+            params = read_early_field(body, "params", dict, needed=True)
             if body["method"] in ("tasks/sendSubscribe", "tasks/resubscribe"):
                 return await self._stream(body["method"], params, number, context)
             result = await self._result(body["method"], params, context)
@@ -84,42 +99,48 @@ class Early:
                     raise InternalError
                 return early_task(task, history)
             case "tasks/get":
-                row = await self._known(params, context)
+                row = await self._load_known_row(params, context)
                 found_task = await self._tasks.on_get_task(GetTaskRequest(id=row.id), context)
-                return early_task(found_task or Task(), field(params, "historyLength", int))
+                return early_task(found_task or Task(), read_early_field(params, "historyLength", int))
             case "tasks/cancel":
-                row = await self._known(params, context)
+                row = await self._load_known_row(params, context)
                 task_now = await self._tasks.on_cancel_task(CancelTaskRequest(id=row.id), context)
                 return early_task(task_now or Task())
             case "tasks/pushNotification/set":
-                row = await self._known(params, context)
-                config = core_push(_push(params), row.id)
+                row = await self._load_known_row(params, context)
+                config = core_push(_read_push_field(params), row.id)
                 stored = await self._tasks.on_create_task_push_notification_config(config, context)
-                return early_push(stored, safe(params["id"]))
-        row = await self._known(params, context)
+                return early_push(stored, replace_unencodable_text(params["id"]))
+        row = await self._load_known_row(params, context)
         wanted = GetTaskPushNotificationConfigRequest(task_id=row.id, id=row.id)
-        return early_push(await self._tasks.on_get_task_push_notification_config(wanted, context), safe(params["id"]))
+        return early_push(
+            await self._tasks.on_get_task_push_notification_config(wanted, context),
+            replace_unencodable_text(params["id"]),
+        )
 
     # --- sending --------------------------------------------------------------------------------
 
     async def _request(self, params: Json, context: ServerCallContext) -> tuple[SendMessageRequest, int | None]:
         """Returns the request for the SDK; the task exists by then."""
-        name, session = field(params, "id", str, needed=True), safe(field(params, "sessionId", str) or "")
-        history = field(params, "historyLength", int)
+        name, session = (
+            read_early_field(params, "id", str, needed=True),
+            replace_unencodable_text(read_early_field(params, "sessionId", str) or ""),
+        )
+        history = read_early_field(params, "historyLength", int)
         if len(name) > ALIAS_CHARS or len(session) > ALIAS_CHARS or (history or 0) < 0:
             raise InvalidParamsError(message="id, sessionId or historyLength is out of range.")
         row = await self._row(name, context)
         if row is not None and session and session != row.context:
             raise InvalidParamsError(message="The task belongs to another session.")
         own = _own_id(name, context)
-        context_id = row.context if row is not None else session or _new(context)
-        words = core_message(field(params, "message", dict, needed=True), uuid.uuid4().hex, own, context_id)
-        await self._prepare(row, words, name, field(params, "metadata", dict) or {}, context)
+        context_id = row.context if row is not None else session or _ensure_new_context(context)
+        words = core_message(read_early_field(params, "message", dict, needed=True), uuid.uuid4().hex, own, context_id)
+        await self._prepare(row, words, name, read_early_field(params, "metadata", dict) or {}, context)
         configuration = SendMessageConfiguration()
         if params.get("pushNotification") is not None:
-            push = core_push(field(params, "pushNotification", dict), own)
+            push = core_push(read_early_field(params, "pushNotification", dict), own)
             configuration.task_push_notification_config.CopyFrom(push)
-        metadata = struct(params.get("metadata") or {})
+        metadata = build_proto_struct(params.get("metadata") or {})
         return SendMessageRequest(message=words, configuration=configuration, metadata=metadata), history
 
     async def _prepare(
@@ -133,11 +154,11 @@ class Early:
         self._tasks.check_parts(words)
         task = task_of(row) if row is not None else Task(id=words.task_id, context_id=words.context_id)
         del task.artifacts[:]
-        entry = ours(task.metadata)
+        entry = read_gieok_entry(task.metadata)
         kept = {field_: entry[field_] for field_ in ("session", "transitions") if field_ in entry}
         told = metadata or entry.get("metadata", {})
-        task.metadata.MergeFrom(struct({ENTRY: {**kept, ID: name, "metadata": told}}))
-        task.status.CopyFrom(status(TaskState.TASK_STATE_SUBMITTED))
+        task.metadata.MergeFrom(build_proto_struct({ENTRY: {**kept, ID: name, "metadata": told}}))
+        task.status.CopyFrom(build_task_status(TaskState.TASK_STATE_SUBMITTED))
         tasks, change = store_of(context).tasks, change_of(task)
         write = partial(tasks.add, change) if row is None else partial(tasks.save, change, row.version)
         if await self._call(write) is None:
@@ -148,27 +169,29 @@ class Early:
 
     async def _stream(self, method: str, params: Json, number: Any, context: ServerCallContext) -> Response:
         if method == "tasks/resubscribe":
-            row = await self._known(params, context)
+            row = await self._load_known_row(params, context)
             events = self._tasks.on_subscribe_to_task(SubscribeToTaskRequest(id=row.id), context)
         else:
             request, _ = await self._request(params, context)
             events = self._tasks.on_message_send_stream(request, context)
         first = await anext(events, None)
-        return EventStream(_told(events, first, safe(params["id"]), number), {}, lambda: None)
+        return EventStream(
+            _stream_early_events(events, first, replace_unencodable_text(params["id"]), number), {}, lambda: None
+        )
 
     # --- what there is --------------------------------------------------------------------------
 
     async def _row(self, name: str, context: ServerCallContext) -> TaskRow | None:
-        return await self._call(partial(current, store_of(context), _own_id(name, context)))
+        return await self._call(partial(load_current_task, store_of(context), _own_id(name, context)))
 
-    async def _known(self, params: Json, context: ServerCallContext) -> TaskRow:
-        row = await self._row(field(params, "id", str, needed=True), context)
+    async def _load_known_row(self, params: Json, context: ServerCallContext) -> TaskRow:
+        row = await self._row(read_early_field(params, "id", str, needed=True), context)
         if row is None:
             raise TaskNotFoundError
         return row
 
 
-async def _told(
+async def _stream_early_events(
     events: AsyncGenerator[Event, None], first: Event | None, name: str, number: Any
 ) -> AsyncGenerator[str, None]:
     """Yields the events of a stream."""
@@ -180,29 +203,29 @@ async def _told(
                 places += [one.artifact_id for one in event.artifacts if one.artifact_id not in places]
             told = early_event(event, name, places)
             if told is not None:
-                yield sse({"jsonrpc": "2.0", "id": number, "result": told})
+                yield format_sse_event({"jsonrpc": "2.0", "id": number, "result": told})
             event = await anext(events, None)
     except A2AError as error:
-        yield sse(build_error_response(number, error))
+        yield format_sse_event(build_error_response(number, error))
 
 
 def _own_id(name: str, context: ServerCallContext) -> str:
     """Returns our id of the task that the caller calls so."""
     store = store_of(context)
     whose = json.dumps([context.user.user_name, name, *([store.key] if store.key else [])])
-    return f"early-{hashlib.sha256(whose.encode('utf-8', 'surrogatepass')).hexdigest()[:40]}"
+    return f"early-{hash_text(whose)[:40]}"
 
 
-def _new(context: ServerCallContext) -> str:
+def _ensure_new_context(context: ServerCallContext) -> str:
     name: str = context.state.setdefault("new_context", new_context())
     return name
 
 
 def id_of(number: Any) -> str | int | None:
     """Returns the id of a request as its answer may hold it."""
-    return safe(number) if isinstance(number, str) else number if isinstance(number, int) else None
+    return replace_unencodable_text(number) if isinstance(number, str) else number if isinstance(number, int) else None
 
 
-def _push(params: Json) -> Json:
-    config: Json = field(params, "pushNotificationConfig", dict, needed=True)
+def _read_push_field(params: Json) -> Json:
+    config: Json = read_early_field(params, "pushNotificationConfig", dict, needed=True)
     return config

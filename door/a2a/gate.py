@@ -22,15 +22,15 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from door.a2a import PATH
 from door.a2a.early import Early, id_of
-from door.openai import refusal
-from door.openai.access import Access
-from door.openai.body import read_body, replay_body
-from door.openai.refusal import Refusal
-from door.openai.watch import note_of
 from errors import GieokError
 from graph.turn.agent import Agent
-from store.api_key import ApiKey
+from server import refusal
+from server.access import Access
+from server.observe.watch import note_of
+from server.refusal import Refusal
+from server.request.json_body import read_body, replay_body
 from store.owner import ME
+from store.user.api_key import ApiKey
 
 _AGENT = "gieok_agent"
 DEPTH = 30
@@ -42,7 +42,7 @@ UNREADABLE = "The request is no JSON, is nested too deep, or has a number of too
 Key = Callable[[Request], Awaitable[ApiKey | None]]
 
 
-class Caller(User):
+class KeyUser(User):
     """The user of a key."""
 
     def __init__(self, name: str) -> None:
@@ -57,13 +57,13 @@ class Caller(User):
         return self._name
 
 
-class Contexts(DefaultServerCallContextBuilder):
+class CallContextBuilder(DefaultServerCallContextBuilder):
     """Makes what the SDK knows of a request: the caller, and the agent as the caller."""
 
     def build(self, request: Request) -> ServerCallContext:
         context = super().build(request)
         agent: Agent = request.scope[_AGENT]
-        context.user = Caller(agent.user or ME)
+        context.user = KeyUser(agent.user or ME)
         context.state["agent"] = agent
         context.state["form"] = "1.0" if request.headers.get("a2a-version", "").startswith("1") else "0.3"
         return context
@@ -88,7 +88,7 @@ class Gate:
             leave = self._access.begin(key)
             await self._answer(scope, receive, send)
         except (Refusal, GieokError) as error:
-            refused = refusal.of(error) if isinstance(error, GieokError) else error
+            refused = refusal.build_error_refusal(error) if isinstance(error, GieokError) else error
             note.code = refused.code
             response = refused.response() if is_rest(scope) else refused.rpc_response()
             await response(scope, receive, send)
@@ -98,22 +98,24 @@ class Gate:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         body = await read_body(Request(scope, receive), self._limit)
-        given, is_json = _parsed(body)
+        given, is_json = _parse_gate_body(body)
         calls = scope["method"] == "POST" and not is_rest(scope)
         if calls and not is_json:
             await _build_failure(None, JSONParseError(message=UNREADABLE))(scope, receive, send)
             return
-        if not _fits(given) or not _counts_fit(given):
-            await _unfit(given, scope)(scope, receive, send)
+        if not _can_store_data(given) or not _counts_fit(given):
+            await _build_unfit_response(given, scope)(scope, receive, send)
             return
         if calls and not _is_later(scope):
-            context = Contexts().build(Request(scope, receive))
+            context = CallContextBuilder().build(Request(scope, receive))
             if await self._early.knows(given, context):
                 response = await self._early.response(given, context)
                 await response(scope, replay_body(body, receive), send)
                 return
-        if b"\\ud" in body.lower() and not _encodes(given):  # the first version's forms replace what cannot be sent
-            await _unfit(given, scope)(scope, receive, send)
+        if b"\\ud" in body.lower() and not _can_encode_texts(
+            given
+        ):  # the first version's forms replace what cannot be sent
+            await _build_unfit_response(given, scope)(scope, receive, send)
             return
         await self._app(scope, replay_body(body, receive), send)
 
@@ -127,7 +129,7 @@ def _is_later(scope: Scope) -> bool:
     return Headers(scope=scope).get("a2a-version", "").startswith("1")
 
 
-def _parsed(body: bytes) -> tuple[Any, bool]:
+def _parse_gate_body(body: bytes) -> tuple[Any, bool]:
     """Returns the body as plain data, and whether it is JSON that can be read: not nested without end, and without
     numbers of thousands of digits."""
     try:
@@ -136,7 +138,7 @@ def _parsed(body: bytes) -> tuple[Any, bool]:
         return None, False
 
 
-def _fits(data: Any) -> bool:
+def _can_store_data(data: Any) -> bool:
     """Returns whether plain data can be kept in the protocol's form, and read again: it knows no deep nesting, and
     only numbers that are some."""
     level, depth = [data], 0
@@ -162,7 +164,7 @@ def _counts_fit(given: Any) -> bool:
     return all(not isinstance(count, int | float) or abs(count) <= MOST_COUNTED for count in counts)
 
 
-def _encodes(data: Any) -> bool:
+def _can_encode_texts(data: Any) -> bool:
     """Returns whether all texts of plain data can be sent: a lone surrogate cannot."""
     try:
         json.dumps(data, ensure_ascii=False).encode()
@@ -171,7 +173,7 @@ def _encodes(data: Any) -> bool:
     return True
 
 
-def _unfit(given: Any, scope: Scope) -> Response:
+def _build_unfit_response(given: Any, scope: Scope) -> Response:
     message = f"The request is nested in more than {DEPTH} levels, or holds a number or text that is none."
     if is_rest(scope) or not isinstance(given, dict):
         return Refusal(400, message, code="invalid_value").response()

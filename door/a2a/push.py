@@ -27,15 +27,15 @@ from a2a.utils.errors import InvalidParamsError
 from a2a.utils.proto_utils import to_stream_response
 from google.protobuf.json_format import MessageToDict
 
-from door.a2a.early_form import early_task
-from door.a2a.task import Call, TaskRows, store_of, task_of
-from door.openai.lost import report_lost
+from door.a2a.message.early_form import early_task
+from door.a2a.task.task import TaskRows, ThreadRunner, store_of, task_of
 from errors import GieokError
-from retrieval.read.address import Guard, Machine, normal, port_of, public
+from retrieval.read.address import Guard, Machine, is_public_machine, normalize_address, port_of
+from server.observe.lost_exception import report_lost
 from store import Store
 from store.database.schema import ALIAS_CHARS
-from store.push import Push, Undelivered
-from store.worker import is_gone, me
+from store.task.push import Push, UndeliveredPush
+from store.worker import build_worker_name, is_gone
 
 log = logging.getLogger("gieok.endpoint")
 TRIES = 3
@@ -50,7 +50,7 @@ TOKEN = "X-A2A-Notification-Token"
 class PushSettings(PushNotificationConfigStore):
     """The addresses of tasks, in our database. ``store``: of everyone, for the telling itself."""
 
-    def __init__(self, store: Store, call: Call) -> None:
+    def __init__(self, store: Store, call: ThreadRunner) -> None:
         self._store, self._call = store, call
 
     async def set_info(
@@ -67,11 +67,11 @@ class PushSettings(PushNotificationConfigStore):
     async def get_info(self, task_id: str, context: ServerCallContext) -> list[TaskPushNotificationConfig]:
         """Returns the addresses of a task of the caller."""
         rows = await self._call(partial(store_of(context).pushes.of, task_id))
-        return [_config(row) for row in rows]
+        return [_parse_push_config(row) for row in rows]
 
     async def get_info_for_dispatch(self, task_id: str) -> list[TaskPushNotificationConfig]:
         """Returns the addresses of a task."""
-        return [_config(row) for row in await self._call(partial(self._store.pushes.of, task_id))]
+        return [_parse_push_config(row) for row in await self._call(partial(self._store.pushes.of, task_id))]
 
     async def delete_info(self, task_id: str, context: ServerCallContext, config_id: str | None = None) -> None:
         """Removes an address of a task of the caller."""
@@ -83,17 +83,17 @@ class PushSender(PushNotificationSender):
     process; ``loopback``: whether this machine may be told; ``guard``: checks an address before each try; ``pauses``:
     seconds between the tries."""
 
-    def __init__(self, store: Store, call: Call, rows: TaskRows, loopback: bool) -> None:
+    def __init__(self, store: Store, call: ThreadRunner, rows: TaskRows, loopback: bool) -> None:
         self._store, self._call, self._rows, self.pauses = store, call, rows, PAUSES
-        self.guard = Guard(_or_loopback if loopback else public)
-        self._queues: dict[tuple[str, str], asyncio.Queue[Undelivered]] = {}
+        self.guard = Guard(_or_loopback if loopback else is_public_machine)
+        self._queues: dict[tuple[str, str], asyncio.Queue[UndeliveredPush]] = {}
         self._work: set[asyncio.Task[None]] = set()
-        self._client = _client()
+        self._client = _open_push_client()
 
     async def may_reach(self, url: str) -> bool:
         """Returns whether an address may be told."""
         try:
-            await self._call(partial(self.guard.machine, normal(url)))
+            await self._call(partial(self.guard.machine, normalize_address(url)))
         except GieokError:
             return False
         return True
@@ -105,12 +105,14 @@ class PushSender(PushNotificationSender):
         now = Task()
         if (latest := self._rows.latest(task_id)) is not None:
             now.CopyFrom(latest)
-        for message in await self._call(partial(self._kept, task_id, now if latest is not None else None, event)):
+        for message in await self._call(
+            partial(self._store_undelivered, task_id, now if latest is not None else None, event)
+        ):
             self._add(message)
 
     async def take_up(self) -> None:
         """Goes on with what processes that are gone left undelivered."""
-        for message in await self._call(self._left):
+        for message in await self._call(self._take_lost_messages):
             self._add(message)
 
     async def close(self) -> None:
@@ -122,22 +124,29 @@ class PushSender(PushNotificationSender):
 
     # --- in a thread ----------------------------------------------------------------------------
 
-    def _kept(self, task_id: str, latest: Task | None, event: PushNotificationEvent) -> list[Undelivered]:
+    def _store_undelivered(
+        self, task_id: str, latest: Task | None, event: PushNotificationEvent
+    ) -> list[UndeliveredPush]:
         pushes = self._store.pushes.of(task_id)
         row = self._store.tasks.get(task_id) if pushes and latest is None else None
         task = latest if row is None else task_of(row)
         if task is None:
             return []
-        return [self._store.pushes.keep(task_id, push.id, body_of(push.form, task, event), me()) for push in pushes]
+        return [
+            self._store.pushes.keep(task_id, push.id, body_of(push.form, task, event), build_worker_name())
+            for push in pushes
+        ]
 
-    def _left(self) -> list[Undelivered]:
+    def _take_lost_messages(self) -> list[UndeliveredPush]:
         pushes = self._store.pushes
-        lost = [one for one in pushes.waiting() if one.worker != me() and is_gone(one.worker, one.created)]
-        return [one for one in lost if pushes.take(one.id, one.worker, me())]
+        lost = [
+            one for one in pushes.waiting() if one.worker != build_worker_name() and is_gone(one.worker, one.created)
+        ]
+        return [one for one in lost if pushes.take(one.id, one.worker, build_worker_name())]
 
     # --- on the loop ----------------------------------------------------------------------------
 
-    def _add(self, message: Undelivered) -> None:
+    def _add(self, message: UndeliveredPush) -> None:
         key = (message.task_id, message.push_id)
         if key not in self._queues:
             self._queues[key] = asyncio.Queue()
@@ -146,24 +155,24 @@ class PushSender(PushNotificationSender):
             work.add_done_callback(self._work.discard)
         self._queues[key].put_nowait(message)
 
-    async def _deliver(self, key: tuple[str, str], queue: asyncio.Queue[Undelivered]) -> None:
+    async def _deliver(self, key: tuple[str, str], queue: asyncio.Queue[UndeliveredPush]) -> None:
         """Tells one address one message after the other; ends when there is none."""
         while not queue.empty():
             message = queue.get_nowait()
             try:
-                await self._told(message)
+                await self._try_delivery(message)
             except Exception as error:  # else nobody would take what comes later
                 report_lost("a push notification waits", error)
         del self._queues[key]
 
-    async def _told(self, message: Undelivered) -> None:
+    async def _try_delivery(self, message: UndeliveredPush) -> None:
         pushes = self._store.pushes
         for tries in range(message.tries + 1, TRIES + 1):
             known = await self._call(partial(pushes.of, message.task_id))
             push = next((one for one in known if one.id == message.push_id), None)
-            if push is None or await self._post(_config(push), message.text):
+            if push is None or await self._post(_parse_push_config(push), message.text):
                 break
-            await self._call(partial(pushes.tried, message.id, tries))
+            await self._call(partial(pushes.note_failed_try, message.id, tries))
             if tries < TRIES:
                 await asyncio.sleep(self.pauses[tries - 1])
         else:
@@ -173,12 +182,12 @@ class PushSender(PushNotificationSender):
     async def _post(self, config: TaskPushNotificationConfig, text: str) -> bool:
         """Sends a message to the machine that the guard returned, under the name of its host."""
         try:
-            address = normal(config.url)
+            address = normalize_address(config.url)
             machine = await self._call(partial(self.guard.machine, address))
             parts = urlsplit(address)
             host = f"[{machine}]" if ":" in machine else machine
             url = f"{parts.scheme}://{host}:{port_of(address)}{parts.path}{f'?{parts.query}' if parts.query else ''}"
-            headers = {"Host": parts.netloc, "Content-Type": "application/json", **_headers(config)}
+            headers = {"Host": parts.netloc, "Content-Type": "application/json", **_build_push_headers(config)}
             extensions = {"sni_hostname": parts.hostname}
             answer = await self._client.post(url, content=text.encode(), headers=headers, extensions=extensions)
         except (GieokError, httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
@@ -201,12 +210,12 @@ def body_of(form: str, task: Task, event: PushNotificationEvent) -> str:
     return json.dumps(MessageToDict(to_stream_response(event)), ensure_ascii=False)
 
 
-def _config(push: Push) -> TaskPushNotificationConfig:
+def _parse_push_config(push: Push) -> TaskPushNotificationConfig:
     config: TaskPushNotificationConfig = TaskPushNotificationConfig.FromString(push.body)
     return config
 
 
-def _headers(config: TaskPushNotificationConfig) -> dict[str, str]:
+def _build_push_headers(config: TaskPushNotificationConfig) -> dict[str, str]:
     headers = {TOKEN: config.token} if config.token else {}
     known = config.authentication
     if known.scheme and known.credentials:
@@ -215,10 +224,10 @@ def _headers(config: TaskPushNotificationConfig) -> dict[str, str]:
 
 
 def _or_loopback(machine: Machine) -> bool:
-    return machine.is_loopback or public(machine)
+    return machine.is_loopback or is_public_machine(machine)
 
 
-def _client() -> httpx2.AsyncClient:
+def _open_push_client() -> httpx2.AsyncClient:
     """Returns a client that follows no redirect, asks no proxy and keeps no connection."""
     limits = httpx2.Limits(max_keepalive_connections=0)
     transport = httpx2.AsyncHTTPTransport(verify=ssl.create_default_context(), trust_env=False, limits=limits)

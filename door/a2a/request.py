@@ -24,24 +24,24 @@ from a2a.types import (
 )
 from a2a.utils.errors import InvalidParamsError, TaskNotFoundError, UnsupportedOperationError
 
-from door.a2a.form import RUNNING, ours
-from door.a2a.part import text_of
+from door.a2a.message.form import RUNNING, read_gieok_entry
+from door.a2a.message.part import build_turn_text
 from door.a2a.push import PushSender, PushSettings
-from door.a2a.task import Call, Followed, TaskRows, current, store_of, task_of
-from door.a2a.turn import CANCEL_SECONDS, Turns, dismiss
-from door.openai.lost import report_lost
-from door.phrase import chosen
+from door.a2a.task.task import Followed, TaskRows, ThreadRunner, load_current_task, store_of, task_of
+from door.a2a.task.turn import CANCEL_SECONDS, TaskTurnExecutor, dismiss_task_turn
+from server.observe.lost_exception import report_lost
+from server.phrase import resolve_language
 from settings import Settings
 from store.database.schema import ALIAS_CHARS
-from store.task import TaskRow
-from store.worker import me
+from store.task.task import TaskRow
+from store.worker import build_worker_name
 
 PARKED_SECONDS = 1.0
 """How long the SDK holds a task that waits for the other agent; afterwards only its row is left."""
 CANCEL_PAUSE = 0.1
 
 
-class Contexts(RequestContextBuilder):
+class TaskContextBuilder(RequestContextBuilder):
     """Names tasks and contexts. A context that we name has the id of its session."""
 
     async def build(
@@ -86,19 +86,19 @@ class _AtWork(ActiveTaskRegistry):
             self._rows.forget(active_task.task_id)
 
 
-class Tasks(DefaultRequestHandler):
+class TaskRequestHandler(DefaultRequestHandler):
     """The methods of the protocol, for every generation of it."""
 
     def __init__(
         self,
-        turns: Turns,
+        turns: TaskTurnExecutor,
         rows: TaskRows,
         followed: Followed,
         pushes: PushSettings,
         sender: PushSender,
         card: AgentCard,
         settings: Settings,
-        call: Call,
+        call: ThreadRunner,
     ) -> None:
         super().__init__(
             turns,
@@ -106,7 +106,7 @@ class Tasks(DefaultRequestHandler):
             card,
             push_config_store=pushes,
             push_sender=sender,
-            request_context_builder=Contexts(),
+            request_context_builder=TaskContextBuilder(),
             push_url_validator=sender.may_reach,
             event_stream=followed,
             interrupted_task_timeout=PARKED_SECONDS,
@@ -139,14 +139,14 @@ class Tasks(DefaultRequestHandler):
         row = await self._row(params.id, context)
         if row is None:
             raise TaskNotFoundError
-        if row.state == "working" and row.worker != me():
+        if row.state == "working" and row.worker != build_worker_name():
             await self._stop_elsewhere(row, context)
             ended = await self._row(params.id, context)
             if ended is not None and ended.state == "canceled":
                 return task_of(ended)
         elif row.state in ("input-required", "auth-required"):
             context.state["row"] = row
-            await self._call(partial(dismiss, context.state["agent"], row.context, _number(row)))
+            await self._call(partial(dismiss_task_turn, context.state["agent"], row.context, _read_turn_number(row)))
         task: Task | None = await super().on_cancel_task(params, context)
         return task
 
@@ -163,15 +163,15 @@ class Tasks(DefaultRequestHandler):
 
     def check_parts(self, message: Message) -> None:
         """Refuses parts that no turn can be made of. Raises ``A2AError``."""
-        text_of(message.parts, self._settings.document_limit, chosen("auto", self._settings.language))
+        build_turn_text(message.parts, self._settings.document_limit, resolve_language("auto", self._settings.language))
 
     async def _row(self, task_id: str, context: ServerCallContext) -> TaskRow | None:
-        return await self._call(partial(current, store_of(context), task_id))
+        return await self._call(partial(load_current_task, store_of(context), task_id))
 
     async def _stop_elsewhere(self, row: TaskRow, context: ServerCallContext) -> None:
         """Asks the process that runs a task to stop its turn, and waits until it did."""
         agent: Any = context.state["agent"]
-        session = await self._call(partial(agent.store.named, row.context))
+        session = await self._call(partial(agent.store.find_session, row.context))
         if session is not None:
             await self._call(partial(agent.store.stops.ask, session.id))
         waits = round(CANCEL_SECONDS / CANCEL_PAUSE)
@@ -182,5 +182,5 @@ class Tasks(DefaultRequestHandler):
             await asyncio.sleep(CANCEL_PAUSE)
 
 
-def _number(row: TaskRow) -> int:
-    return int(ours(task_of(row).metadata).get("turn", 0))
+def _read_turn_number(row: TaskRow) -> int:
+    return int(read_gieok_entry(task_of(row).metadata).get("turn", 0))

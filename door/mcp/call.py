@@ -10,12 +10,12 @@ from typing import TypeVar, assert_never
 
 from mcp_types import CallToolRequestParams
 
-from door.mcp.caller import Caller, Context
-from door.openai.form import Report
-from door.openai.refusal import Refusal, error_of
-from door.openai.running import Begun, Requests, Work
+from door.mcp.caller import Context, McpCaller
 from errors import GieokError
-from graph.turn.event import Asked, Done, Failed, Step, Token
+from graph.turn.event import Done, Failed, Step, Token, TurnQuestions
+from server.refusal import Refusal, error_of
+from server.request.report import AnswerReport
+from server.request.running import BegunRequest, Requests, Work
 
 _T = TypeVar("_T")
 
@@ -25,16 +25,16 @@ class Played:
     """What came of a turn. ``report``: what its prompt was given; ``end``: the answer, or the questions it waits
     for."""
 
-    begun: Begun
-    report: Report
-    end: Done | Asked
+    begun: BegunRequest
+    report: AnswerReport
+    end: Done | TurnQuestions
 
 
 @dataclass(frozen=True)
-class Call:
+class McpToolCall:
     """A call of a tool by ``caller``. ``requests``: runs the work of this process."""
 
-    caller: Caller
+    caller: McpCaller
     context: Context
     params: CallToolRequestParams
     requests: Requests
@@ -61,7 +61,7 @@ class Call:
         A cancelled call stops its turn; what was said by then is kept. Raises ``GieokError`` and ``Refusal`` for a turn
         that fails.
         """
-        running, begun, report, length = self.requests.start(work), Begun(), Report(), 0
+        running, begun, report, length = self.requests.start(work), BegunRequest(), AnswerReport(), 0
         try:
             while True:
                 item = await running.items.get()
@@ -69,7 +69,7 @@ class Call:
                     report.hear(item)
                     continue
                 match item:
-                    case Begun():
+                    case BegunRequest():
                         begun = item
                         self.caller.begun(item)
                     case Token(text):
@@ -78,7 +78,7 @@ class Call:
                     case Done():
                         self.caller.ended(item, report.context)
                         return Played(begun, report, item)
-                    case Asked():
+                    case TurnQuestions():
                         return Played(begun, report, item)
                     case Failed():
                         raise error_of(item) or GieokError()

@@ -9,36 +9,36 @@ from typing import Any
 from mcp.server.context import ServerRequestContext
 from starlette.requests import Request
 
-from door.openai.running import Begun
 from graph.context.report import ContextReport
 from graph.turn.agent import Agent
 from graph.turn.event import Done
+from server.request.running import BegunRequest
 from store import Session
-from world.engine import Engine
+from world.engine import WorldEngine
 
 Context = ServerRequestContext[Any, Any]
 _SCOPE = "gieok.mcp"
 
 
-def _free() -> Callable[[], object]:
+def _begin_unlimited_call() -> Callable[[], object]:
     return lambda: None
 
 
 @dataclass(frozen=True)
-class Caller:
+class McpCaller:
     """The user of a request. ``worlds``: the engine of his story worlds. ``begin``: counts a call against the limits of
     the caller's key; its result is called when the call has ended (``Access.begin``). ``begun``, ``ended``: hear of the
     turn that a call has led to, for the log and the counters."""
 
     agent: Agent
-    worlds: Engine
-    begin: Callable[[], Callable[[], object]] = _free
-    begun: Callable[[Begun], object] = lambda _: None
+    worlds: WorldEngine
+    begin: Callable[[], Callable[[], object]] = _begin_unlimited_call
+    begun: Callable[[BegunRequest], object] = lambda _: None
     ended: Callable[[Done, ContextReport | None], object] = lambda *_: None
 
     def session(self, name: str) -> Session | None:
         """Returns the user's session with this id or name, None without one."""
-        return self.agent.store.named(name)
+        return self.agent.store.find_session(name)
 
     @property
     def has_memory(self) -> bool:
@@ -51,12 +51,12 @@ class Caller:
         return self.agent.library is not None
 
 
-def put(scope: Any, caller: Caller) -> None:
+def save_request_caller(scope: Any, caller: McpCaller) -> None:
     """Notes the caller of an HTTP request in its scope."""
     scope[_SCOPE] = caller
 
 
-def taken(context: Context) -> Caller | None:
+def find_request_caller(context: Context) -> McpCaller | None:
     """Returns the caller that was noted for the HTTP request of a message; None for another transport."""
     request = context.request
     return request.scope.get(_SCOPE) if isinstance(request, Request) else None

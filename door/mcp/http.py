@@ -21,20 +21,20 @@ from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
 from door.mcp import PATH
-from door.mcp.caller import Caller, Context, put, taken
+from door.mcp.caller import Context, McpCaller, find_request_caller, save_request_caller
 from door.mcp.server import open_server
-from door.openai.access import Access
-from door.openai.body import read_body, replay_body
-from door.openai.metric import Metrics
-from door.openai.refusal import Refusal, of, shutting_down
-from door.openai.running import Begun, Requests
-from door.openai.watch import Note, note_of
 from errors import GieokError
 from graph.context.report import ContextReport
 from graph.turn.event import Done
+from server.access import Access
+from server.observe.metric import Metrics
+from server.observe.watch import RequestNote, note_of
+from server.refusal import Refusal, build_error_refusal, shutting_down
+from server.request.json_body import read_body, replay_body
+from server.request.running import BegunRequest, Requests
 from settings import Settings, metrics_folder
-from store.api_key import ApiKey
-from world.engine import Engine
+from store.user.api_key import ApiKey
+from world.engine import WorldEngine
 
 IDLE_SECONDS = 900.0
 """How long a session of the handshake lives without a request."""
@@ -45,7 +45,7 @@ class Endpoint:
     """The ASGI application of ``/mcp``. ``worlds``: the engine of story worlds, of whichever user."""
 
     def __init__(
-        self, settings: Settings, access: Access, requests: Requests, worlds: Engine, metrics: Metrics
+        self, settings: Settings, access: Access, requests: Requests, worlds: WorldEngine, metrics: Metrics
     ) -> None:
         self._access, self._requests, self._worlds, self._metrics = access, requests, worlds, metrics
         self._limit = settings.api_body_limit
@@ -83,12 +83,12 @@ class Endpoint:
                 raise shutting_down()
             key = await self._requests.look(partial(self._access.key, Request(scope)))
         except (Refusal, GieokError) as error:
-            refused = of(error) if isinstance(error, GieokError) else error
+            refused = build_error_refusal(error) if isinstance(error, GieokError) else error
             note.code = refused.code
             await refused.rpc_response()(scope, receive, send)
             return
-        put(scope, self._caller(key, note))
-        scope["user"] = _owner(key)
+        save_request_caller(scope, self._caller(key, note))
+        scope["user"] = _build_session_owner(key)
         if scope["method"] == "GET":
             await self._listen(scope, receive, send)
             return
@@ -112,26 +112,26 @@ class Endpoint:
         if listening.expired():
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    def _caller(self, key: ApiKey | None, note: Note) -> Caller:
-        def begun(turn: Begun) -> None:
+    def _caller(self, key: ApiKey | None, note: RequestNote) -> McpCaller:
+        def note_begin(turn: BegunRequest) -> None:
             note.begun = turn
 
-        def ended(done: Done, report: ContextReport | None) -> None:
+        def note_end(done: Done, report: ContextReport | None) -> None:
             note.done = done
-            self._metrics.ended(done, report)
+            self._metrics.count_answer(done, report)
 
         agent = self._access.agent(key)
-        return Caller(agent, self._worlds.using(agent.store), partial(self._access.begin, key), begun, ended)
+        return McpCaller(agent, self._worlds.using(agent.store), partial(self._access.begin, key), note_begin, note_end)
 
 
-def caller_of(context: Context) -> Caller:
+def caller_of(context: Context) -> McpCaller:
     """Returns the caller of a message over HTTP."""
-    caller = taken(context)
+    caller = find_request_caller(context)
     assert caller is not None
     return caller
 
 
-def _owner(key: ApiKey | None) -> AuthenticatedUser:
+def _build_session_owner(key: ApiKey | None) -> AuthenticatedUser:
     """Returns who may use a session of the handshake: the key that began it."""
     name, user = (key.id, key.user) if key is not None else ("", "")
     return AuthenticatedUser(AccessToken(token="", client_id=name, scopes=[], subject=user))

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 import mcp_types as types
 
 from door.mcp import resource
-from door.mcp.caller import Caller
-from door.phrase import Language, chosen
-from prompt import render
+from door.mcp.caller import McpCaller
+from prompt import render_prompt
+from server.phrase import Language, resolve_language
 
 LANGUAGE, SESSION = "language", "session"
 _LANGUAGE = types.PromptArgument(name=LANGUAGE, description="ko or en. Else: the language of the settings.")
 
 
 @dataclass(frozen=True)
-class Prompt:
+class ClientPrompt:
     """A prompt. ``text``: the name of its file; ``argument``: its argument and what that is; ``reads``: whether the
     argument names a session, whose transcript is part of the prompt."""
 
@@ -30,14 +30,14 @@ class Prompt:
     reads: bool = False
 
     @property
-    def described(self) -> types.Prompt:
+    def protocol_form(self) -> types.Prompt:
         """Returns the prompt as clients list it."""
         own = types.PromptArgument(name=self.argument, description=self.about, required=True)
         return types.Prompt(name=self.name, title=self.title, description=self.description, arguments=[own, _LANGUAGE])
 
 
 PROMPTS = (
-    Prompt(
+    ClientPrompt(
         "what_do_you_remember",
         "What do you remember?",
         "Asks what was told earlier about a topic.",
@@ -45,7 +45,7 @@ PROMPTS = (
         "topic",
         "What it is about.",
     ),
-    Prompt(
+    ClientPrompt(
         "answer_from_documents",
         "Answer from my documents",
         "Asks a question that only the documents may answer.",
@@ -53,7 +53,7 @@ PROMPTS = (
         "question",
         "The question.",
     ),
-    Prompt(
+    ClientPrompt(
         "recap_conversation",
         "Where did we stop?",
         "Asks for a recap of a conversation, whose transcript is part of the prompt.",
@@ -69,7 +69,7 @@ class Missing(Exception):
     """Raised for a prompt that there is not, or without its argument."""
 
 
-def filled(caller: Caller, name: str, arguments: Mapping[str, str]) -> types.GetPromptResult:
+def fill_client_prompt(caller: McpCaller, name: str, arguments: Mapping[str, str]) -> types.GetPromptResult:
     """Returns the messages of a prompt. Raises ``Missing``, and ``resource.Unknown`` for a session that there is not
     for this caller."""
     prompt = next((prompt for prompt in PROMPTS if prompt.name == name), None)
@@ -78,15 +78,17 @@ def filled(caller: Caller, name: str, arguments: Mapping[str, str]) -> types.Get
     value = arguments.get(prompt.argument, "").strip()
     if not value:
         raise Missing(f"The prompt {name!r} needs its argument {prompt.argument!r}.")
-    language = chosen(arguments.get(LANGUAGE, "auto"), caller.agent.settings.language)
-    contents = _contents(caller, prompt, value, language)
+    language = resolve_language(arguments.get(LANGUAGE, "auto"), caller.agent.settings.language)
+    contents = _build_prompt_contents(caller, prompt, value, language)
     messages = [types.PromptMessage(role="user", content=content) for content in contents]
     return types.GetPromptResult(description=prompt.description, messages=messages)
 
 
-def _contents(caller: Caller, prompt: Prompt, value: str, language: Language) -> list[types.ContentBlock]:
+def _build_prompt_contents(
+    caller: McpCaller, prompt: ClientPrompt, value: str, language: Language
+) -> list[types.ContentBlock]:
     if not prompt.reads:
-        return [types.TextContent(type="text", text=render(prompt.text, language, **{prompt.argument: value}))]
+        return [types.TextContent(type="text", text=render_prompt(prompt.text, language, **{prompt.argument: value}))]
     content = resource.transcript_of(caller, value)
-    text = types.TextContent(type="text", text=render(prompt.text, language))
+    text = types.TextContent(type="text", text=render_prompt(prompt.text, language))
     return [text, types.EmbeddedResource(type="resource", resource=content)]

@@ -10,12 +10,12 @@ from urllib.parse import unquote
 
 import mcp_types as types
 
-from door.mcp.caller import Caller
-from door.mcp.memory import ledger
-from door.openai.refusal import of_turn
+from door.mcp.caller import McpCaller
+from door.mcp.tool.memory import load_session_summaries
 from graph.turn.event import Failed
+from server.refusal import build_turn_refusal
 from store import Session
-from store.export.transcript import transcript
+from store.export.transcript import render_transcript
 from text.fold import fold_text
 
 SCHEME = "gieok://session/"
@@ -25,33 +25,33 @@ MARKDOWN, JSON = "text/markdown", "application/json"
 
 
 @dataclass(frozen=True)
-class Part:
-    """What can be read of a session. ``read``: returns it as text."""
+class SessionPart:
+    """What can be read of a session. ``read_session_resource``: returns it as text."""
 
     name: str
     title: str
     mime_type: str
-    read: Callable[[Caller, Session], str]
+    read: Callable[[McpCaller, Session], str]
 
     def uri(self, session: str) -> str:
         return f"{SCHEME}{session}/{self.name}"
 
 
-def _transcript(caller: Caller, session: Session) -> str:
-    return transcript(caller.agent.store, session.id, session.language, told=_failure)
+def _render_session_transcript(caller: McpCaller, session: Session) -> str:
+    return render_transcript(caller.agent.store, session.id, session.language, told=_render_turn_failure)
 
 
-def _failure(error: dict[str, Any]) -> str:
+def _render_turn_failure(error: dict[str, Any]) -> str:
     """Returns the text of a turn's error, without what only the operator of the machine may know."""
     failed = Failed(0, str(error.get("code", "")), "", False, error.get("values") or {})
-    return str(of_turn(failed))
+    return str(build_turn_refusal(failed))
 
 
-def _summaries(caller: Caller, session: Session) -> str:
-    return ledger(caller, session.id).model_dump_json(exclude_none=True, indent=2)
+def _render_summaries_json(caller: McpCaller, session: Session) -> str:
+    return load_session_summaries(caller, session.id).model_dump_json(exclude_none=True, indent=2)
 
 
-def _memory(caller: Caller, session: Session) -> str:
+def _render_memory_json(caller: McpCaller, session: Session) -> str:
     agent = caller.agent
     if agent.memory is None or not caller.has_memory:
         return json.dumps({"state": "off"})
@@ -72,9 +72,9 @@ def _memory(caller: Caller, session: Session) -> str:
 
 
 PARTS = (
-    Part("transcript", "Transcript", MARKDOWN, _transcript),
-    Part("summaries", "Summaries with their history", JSON, _summaries),
-    Part("memory", "Long-term memory", JSON, _memory),
+    SessionPart("transcript", "Transcript", MARKDOWN, _render_session_transcript),
+    SessionPart("summaries", "Summaries with their history", JSON, _render_summaries_json),
+    SessionPart("memory", "Long-term memory", JSON, _render_memory_json),
 )
 
 
@@ -82,7 +82,7 @@ class Unknown(Exception):
     """Raised for a resource that there is not for this caller."""
 
 
-def templates() -> list[types.ResourceTemplate]:
+def list_resource_templates() -> list[types.ResourceTemplate]:
     """Returns the templates of all resources."""
     return [
         types.ResourceTemplate(
@@ -96,19 +96,19 @@ def templates() -> list[types.ResourceTemplate]:
     ]
 
 
-def listed(caller: Caller, cursor: str | None) -> types.ListResourcesResult:
+def list_session_resources(caller: McpCaller, cursor: str | None) -> types.ListResourcesResult:
     """Returns a page of the user's sessions, the newest first, each with its resources. Raises ``Unknown`` for a cursor
     that is none of ours."""
     if not (cursor or "0").isdecimal() or len(cursor or "") > 9:
         raise Unknown(f"There is no page {cursor!r}.")
     first = int(cursor or 0)
     sessions = caller.agent.store.sessions(limit=PAGE + 1, offset=first)
-    resources = [resource for session in sessions[:PAGE] for resource in _resources(session)]
+    resources = [resource for session in sessions[:PAGE] for resource in _build_session_resources(session)]
     more = str(first + PAGE) if len(sessions) > PAGE else None
     return types.ListResourcesResult(resources=resources, next_cursor=more)
 
 
-def _resources(session: Session) -> Iterator[types.Resource]:
+def _build_session_resources(session: Session) -> Iterator[types.Resource]:
     for part in PARTS:
         yield types.Resource(
             uri=part.uri(session.id),
@@ -118,21 +118,21 @@ def _resources(session: Session) -> Iterator[types.Resource]:
         )
 
 
-def read(caller: Caller, uri: str) -> types.ReadResourceResult:
+def read_session_resource(caller: McpCaller, uri: str) -> types.ReadResourceResult:
     """Returns the content of a resource. Raises ``Unknown``, also for another user's session."""
     name, _, wanted = uri.removeprefix(SCHEME).partition("/")
     part = next((part for part in PARTS if part.name == wanted), None)
     if part is None or not uri.startswith(SCHEME):
         raise Unknown(f"There is no resource {uri!r}.")
-    return types.ReadResourceResult(contents=[_content(caller, part, unquote(name))])
+    return types.ReadResourceResult(contents=[_read_part_content(caller, part, unquote(name))])
 
 
-def transcript_of(caller: Caller, name: str) -> types.TextResourceContents:
+def transcript_of(caller: McpCaller, name: str) -> types.TextResourceContents:
     """Returns the transcript of a session. Raises ``Unknown``."""
-    return _content(caller, PARTS[0], name)
+    return _read_part_content(caller, PARTS[0], name)
 
 
-def _content(caller: Caller, part: Part, name: str) -> types.TextResourceContents:
+def _read_part_content(caller: McpCaller, part: SessionPart, name: str) -> types.TextResourceContents:
     session = caller.session(name)
     if session is None:
         raise Unknown(f"There is no conversation {name!r}.")
@@ -140,7 +140,7 @@ def _content(caller: Caller, part: Part, name: str) -> types.TextResourceContent
     return types.TextResourceContents(uri=part.uri(session.id), mime_type=part.mime_type, text=text)
 
 
-def completed(caller: Caller, begun: str) -> list[str]:
+def complete_session_id(caller: McpCaller, begun: str) -> list[str]:
     """Returns ids of the user's newest sessions for what was typed so far of an id, a name or a title."""
     typed = fold_text(begun)
     return [

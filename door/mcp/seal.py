@@ -14,7 +14,7 @@ SECONDS = 3600.0
 """How long a question may wait for its answer through the same client; afterwards it is answered in the app."""
 
 
-def boundary(store: Store, user: Callable[[Context], str], name: str) -> RequestStateBoundary:
+def build_state_boundary(store: Store, user: Callable[[Context], str], name: str) -> RequestStateBoundary:
     """Returns the middleware that seals ``requestState`` and opens it again, in whichever worker. ``user``: whose
     request it is; ``name``: the server's."""
     security = RequestStateSecurity(keys=[store.secrets.of(KEY)], ttl=SECONDS, bind_principal=user)

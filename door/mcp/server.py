@@ -1,7 +1,7 @@
 """The server: what it offers, and how each message of the protocol is answered.
 
 ``open_server`` makes the SDK's server, for every transport. The functions of the tools stand in files of their own;
-``TOOLS`` lists them. Errors go by the table of ``door.status``: the caller's and those of what we depend on become
+``TOOLS`` lists them. Errors go by the table of ``server.status``: the caller's and those of what we depend on become
 results that say what failed, ours become errors of the protocol, and neither tells more than the caller may know.
 """
 
@@ -16,16 +16,17 @@ import mcp_types as types
 from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
 
-from door.mcp import chat, document, evaluation, memory, prompt, resource, world
-from door.mcp.call import Call
-from door.mcp.caller import Caller, Context
-from door.mcp.seal import boundary
-from door.mcp.tool import Tool
-from door.openai.refusal import Refusal, of, shutting_down
-from door.openai.running import Requests
-from door.status import INVALID_PARAMS, status_of
-from errors import GieokError, known
+from door.mcp import prompt, resource
+from door.mcp.call import McpToolCall
+from door.mcp.caller import Context, McpCaller
+from door.mcp.seal import build_state_boundary
+from door.mcp.tool import chat, document, evaluation, memory, world
+from door.mcp.tool.tool import Tool
+from errors import GieokError, ensure_gieok_error
 from model.call.stream import Stopped
+from server.refusal import Refusal, build_error_refusal, shutting_down
+from server.request.running import Requests
+from server.status import INVALID_PARAMS, status_of
 from store import Store
 
 NAME, VERSION = "gieok", "0.1.0"
@@ -42,7 +43,7 @@ log = logging.getLogger("gieok.mcp")
 class Answers:
     """The answers to the messages of clients. ``caller``: whose message it is; ``requests``: runs what blocks."""
 
-    def __init__(self, caller: Callable[[Context], Caller], requests: Requests) -> None:
+    def __init__(self, caller: Callable[[Context], McpCaller], requests: Requests) -> None:
         self._caller, self._requests = caller, requests
         self._tools = {tool.name: tool for tool in TOOLS}
 
@@ -51,7 +52,7 @@ class Answers:
     async def tools(self, context: Context, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         """Lists the tools that the caller may use."""
         caller = self._caller(context)
-        return types.ListToolsResult(tools=[tool.described for tool in TOOLS if tool.offered(caller)])
+        return types.ListToolsResult(tools=[tool.protocol_form for tool in TOOLS if tool.offered(caller)])
 
     async def call(
         self, context: Context, params: types.CallToolRequestParams
@@ -65,13 +66,13 @@ class Answers:
                 raise shutting_down()
             leave = caller.begin()
             try:
-                return await tool.call(Call(caller, context, params, self._requests))
+                return await tool.call(McpToolCall(caller, context, params, self._requests))
             finally:
                 leave()
         except MCPError:
             raise
         except Exception as error:
-            return _failed(error)
+            return _build_failure_result(error)
 
     # --- resources ------------------------------------------------------------------------------
 
@@ -80,26 +81,30 @@ class Answers:
     ) -> types.ListResourcesResult:
         """Lists the user's newest sessions."""
         cursor = params.cursor if params is not None else None
-        return await self._look(partial(resource.listed, self._caller(context), cursor), "cursor", cursor or "")
+        return await self._look(
+            partial(resource.list_session_resources, self._caller(context), cursor), "cursor", cursor or ""
+        )
 
     async def templates(self, _: Context, __: types.PaginatedRequestParams | None) -> types.ListResourceTemplatesResult:
         """Lists the templates of all resources."""
-        return types.ListResourceTemplatesResult(resource_templates=resource.templates())
+        return types.ListResourceTemplatesResult(resource_templates=resource.list_resource_templates())
 
     async def read(self, context: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         """Reads a resource."""
-        return await self._look(partial(resource.read, self._caller(context), params.uri), "uri", params.uri)
+        return await self._look(
+            partial(resource.read_session_resource, self._caller(context), params.uri), "uri", params.uri
+        )
 
     # --- prompts --------------------------------------------------------------------------------
 
     async def prompts(self, _: Context, __: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
         """Lists the prompts."""
-        return types.ListPromptsResult(prompts=[row.described for row in prompt.PROMPTS])
+        return types.ListPromptsResult(prompts=[row.protocol_form for row in prompt.PROMPTS])
 
     async def prompt(self, context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         """Fills in a prompt."""
         arguments = params.arguments or {}
-        work = partial(prompt.filled, self._caller(context), params.name, arguments)
+        work = partial(prompt.fill_client_prompt, self._caller(context), params.name, arguments)
         return await self._look(work, "name", params.name)
 
     async def complete(self, context: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
@@ -107,7 +112,9 @@ class Answers:
         argument, values = params.argument, list[str]()
         if argument.name in ("id", prompt.SESSION):
             caller = self._caller(context)
-            values = await self._look(partial(resource.completed, caller, argument.value), "value", argument.value)
+            values = await self._look(
+                partial(resource.complete_session_id, caller, argument.value), "value", argument.value
+            )
         return types.CompleteResult(completion=types.Completion(values=values, total=len(values), has_more=False))
 
     async def _look(self, work: Callable[[], _T], field: str, value: str) -> _T:
@@ -117,42 +124,42 @@ class Answers:
         except (resource.Unknown, prompt.Missing) as error:
             raise MCPError(code=INVALID_PARAMS, message=str(error), data={field: value}) from error
         except GieokError as error:
-            raise _protocol(error) from error
+            raise _build_protocol_error(error) from error
         except Exception as error:
-            raise _protocol(known(error, log, "a request")) from error
+            raise _build_protocol_error(ensure_gieok_error(error, log, "a request")) from error
 
 
-def _failed(error: Exception) -> types.CallToolResult:
+def _build_failure_result(error: Exception) -> types.CallToolResult:
     """Returns the result of a call that failed so. Raises ``MCPError`` for a fault of ours."""
     if isinstance(error, Stopped):
         error = Refusal(503, "The call was stopped.", code="stopped", kind="api_error")
     if isinstance(error, Refusal):
-        return _result(error)
-    told = error if isinstance(error, GieokError) else known(error, log, "a tool call")
+        return _build_refusal_result(error)
+    told = error if isinstance(error, GieokError) else ensure_gieok_error(error, log, "a tool call")
     if status_of(told).mcp == "error":
-        raise _protocol(told) from error
-    return _result(of(told))
+        raise _build_protocol_error(told) from error
+    return _build_refusal_result(build_error_refusal(told))
 
 
-def _result(refusal: Refusal) -> types.CallToolResult:
+def _build_refusal_result(refusal: Refusal) -> types.CallToolResult:
     more = {"code": refusal.code, "retryable": refusal.again}
     more |= {"retry_after": refusal.wait} if refusal.wait else {}
     text = types.TextContent(type="text", text=str(refusal))
     return types.CallToolResult(content=[text], is_error=True, _meta={"gieok/error": more})
 
 
-def _protocol(error: GieokError) -> MCPError:
+def _build_protocol_error(error: GieokError) -> MCPError:
     """Returns the error of the protocol for one of ours."""
-    refusal = of(error)
+    refusal = build_error_refusal(error)
     more = {"code": refusal.code, "retryable": refusal.again}
     return MCPError(code=status_of(error).rpc, message=str(refusal), data=more)
 
 
-def open_server(store: Store, caller: Callable[[Context], Caller], requests: Requests) -> Server[dict[str, Any]]:
+def open_server(store: Store, caller: Callable[[Context], McpCaller], requests: Requests) -> Server[dict[str, Any]]:
     """Returns the server. ``store``: the installation's; ``caller``: whose message it is; ``requests``: runs what
     blocks."""
     answers = Answers(caller, requests)
-    schemas = {tool.name: tool.described.input_schema for tool in TOOLS}
+    schemas = {tool.name: tool.protocol_form.input_schema for tool in TOOLS}
     server: Server[dict[str, Any]] = Server(
         NAME,
         version=VERSION,
@@ -169,7 +176,7 @@ def open_server(store: Store, caller: Callable[[Context], Caller], requests: Req
         on_get_prompt=answers.prompt,
         on_completion=answers.complete,
     )
-    server.middleware.append(boundary(store, lambda context: caller(context).agent.user, NAME))
+    server.middleware.append(build_state_boundary(store, lambda context: caller(context).agent.user, NAME))
     return server
 
 

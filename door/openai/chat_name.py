@@ -7,7 +7,7 @@ from contextlib import suppress
 from starlette.requests import Request
 
 from door.openai.body import Body
-from door.openai.reply import SESSION
+from server.header import SESSION
 
 CHAT_ID = "X-OpenWebUI-Chat-Id"
 """Sent where its operator has ``ENABLE_FORWARD_USER_INFO_HEADERS`` (open-webui, ``backend/open_webui/env.py``)."""

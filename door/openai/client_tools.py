@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from door.openai.refusal import bad
 from graph.answer.json_form import JsonForm, find_schema_fault
 from graph.tool.client_tool import NO_TOOLS, ClientTools
+from server.refusal import build_field_refusal
 
 MOST_TOOLS = 128
 """The most tools that OpenAI takes."""
@@ -22,7 +22,7 @@ def read_tools(fields: Mapping[str, Any]) -> tuple[ClientTools, bool]:
     ``Refusal``."""
     given = fields.get("tools") or []
     if not isinstance(given, list) or len(given) > MOST_TOOLS:
-        raise bad("tools", f"tools must be a list of at most {MOST_TOOLS} tools.")
+        raise build_field_refusal("tools", f"tools must be a list of at most {MOST_TOOLS} tools.")
     forms = [_read_function(at, tool) for at, tool in enumerate(given) if _read_kind(tool) == "function"]
     choice = _read_choice(fields.get("tool_choice"), [form["function"]["name"] for form in forms])
     parallel = fields.get("parallel_tool_calls")
@@ -37,10 +37,14 @@ def make_tool_form(tools: ClientTools) -> JsonForm:
     can write them as an answer. Raises ``Refusal`` where there is a choice left."""
     function = tools.only_function
     if function is None:
-        raise bad("tool_choice", "This model does not call tools itself: it can only be told to call a certain one.")
+        raise build_field_refusal(
+            "tool_choice", "This model does not call tools itself: it can only be told to call a certain one."
+        )
     schema = function.get("parameters") or {"type": "object"}
     if fault := find_schema_fault(schema):
-        raise bad("tools", f"The parameters of {function['name']} are no schema: {fault}", "invalid_json_schema")
+        raise build_field_refusal(
+            "tools", f"The parameters of {function['name']} are no schema: {fault}", "invalid_json_schema"
+        )
     return JsonForm(schema, function["name"], str(function.get("description") or ""))
 
 
@@ -52,10 +56,12 @@ def _read_function(at: int, tool: Any) -> Json:
     function = tool.get("function", tool) if isinstance(tool, Mapping) else None
     name = function.get("name") if isinstance(function, Mapping) else None
     if not isinstance(function, Mapping) or not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise bad(f"tools[{at}]", f"tools[{at}] must be a function with a name of at most 64 letters, digits, _ and -.")
+        raise build_field_refusal(
+            f"tools[{at}]", f"tools[{at}] must be a function with a name of at most 64 letters, digits, _ and -."
+        )
     parameters = function.get("parameters")
     if parameters is not None and not isinstance(parameters, Mapping):
-        raise bad(f"tools[{at}]", f"tools[{at}]: parameters must be a JSON schema.")
+        raise build_field_refusal(f"tools[{at}]", f"tools[{at}]: parameters must be a JSON schema.")
     known = {field: function[field] for field in _FIELDS if function.get(field) is not None}
     return {"type": "function", "function": known}
 
@@ -69,4 +75,6 @@ def _read_choice(given: Any, names: list[str]) -> str | Json | None:
     function = given.get("function", given) if isinstance(given, Mapping) else None
     if isinstance(function, Mapping) and function.get("name") in names:
         return {"type": "function", "function": {"name": function["name"]}}
-    raise bad("tool_choice", "tool_choice must be none, auto, required, or the name of one of the tools.")
+    raise build_field_refusal(
+        "tool_choice", "tool_choice must be none, auto, required, or the name of one of the tools."
+    )

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from door.openai.body import MODEL
-from door.openai.refusal import bad
 from model.call.stream import Stopped
-from model.call.token import estimate
+from model.call.token import estimate_tokens
 from model.embedding import built_in
+from server.refusal import build_field_refusal
 
 BATCH = 8
 """Texts that are embedded between two looks whether the client is still there."""
@@ -40,19 +40,21 @@ def embedding_body(given: Any, most_tokens: int) -> EmbeddingBody:
     asked = fields.get("input")
     texts = [asked] if isinstance(asked, str) else asked
     if not isinstance(texts, list) or not texts or not all(isinstance(text, str) and text for text in texts):
-        raise bad("input", "input must be a text or a list of texts that are not empty.")
+        raise build_field_refusal("input", "input must be a text or a list of texts that are not empty.")
     if len(texts) > MOST_TEXTS:
-        raise bad("input", f"input has {len(texts)} texts; the limit is {MOST_TEXTS}.")
+        raise build_field_refusal("input", f"input has {len(texts)} texts; the limit is {MOST_TEXTS}.")
     for at, text in enumerate(texts):
-        if (tokens := estimate(text)) > most_tokens:
-            raise bad("input", f"Text {at + 1} of input has about {tokens:,} tokens; the limit is {most_tokens:,}.")
+        if (tokens := estimate_tokens(text)) > most_tokens:
+            raise build_field_refusal(
+                "input", f"Text {at + 1} of input has about {tokens:,} tokens; the limit is {most_tokens:,}."
+            )
     form = fields.get("encoding_format") or "float"
     if form not in ("float", "base64"):
-        raise bad("encoding_format", "encoding_format must be float or base64.")
+        raise build_field_refusal("encoding_format", "encoding_format must be float or base64.")
     return EmbeddingBody(str(fields.get("model") or MODEL), texts, form == "base64", fields.get("dimensions"))
 
 
-def embedded(body: EmbeddingBody, stop: threading.Event) -> dict[str, Any]:
+def build_embedding_answer(body: EmbeddingBody, stop: threading.Event) -> dict[str, Any]:
     """Returns the answer. For a thread: it computes. ``stop``: set when the client has left. Raises ``Refusal`` for a
     size that the model does not have, ``Stopped``, and the errors of the built-in model."""
     model, batches = built_in(), list[NDArray[np.float32]]()
@@ -61,18 +63,18 @@ def embedded(body: EmbeddingBody, stop: threading.Event) -> dict[str, Any]:
             raise Stopped
         batches.append(model.passages(body.texts[first : first + BATCH]))
         if body.dimensions not in (None, size := int(batches[0].shape[1])):
-            raise bad("dimensions", f"dimensions must be {size}, or be left out.")
+            raise build_field_refusal("dimensions", f"dimensions must be {size}, or be left out.")
     vectors = np.concatenate(batches)
-    tokens = sum(map(estimate, body.texts))
+    tokens = sum(map(estimate_tokens, body.texts))
     return {
         "object": "list",
-        "data": list(_entries(vectors, body.packed)),
+        "data": list(_build_embedding_entries(vectors, body.packed)),
         "model": body.model,
         "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
     }
 
 
-def _entries(vectors: NDArray[np.float32], packed: bool) -> Sequence[dict[str, Any]]:
+def _build_embedding_entries(vectors: NDArray[np.float32], packed: bool) -> Sequence[dict[str, Any]]:
     plain: list[Any] = vectors.astype(float).tolist()
     if packed:
         plain = [base64.b64encode(vector.astype("<f4").tobytes()).decode() for vector in vectors]

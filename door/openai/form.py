@@ -2,54 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from door.openai.client_call import Called, ClientCall
-from graph.context.report import ContextReport
 from graph.tool.client_tool import NO_TOOLS, ClientTools
-from graph.turn.event import ContextBuilt, Done, Event, SummaryMade, Thought, ToolFinished, Usage
+from graph.turn.event import Done, TurnUsage
+from server.request.client_call import Called, ClientCall
+from server.stream import format_sse_event
 
 DONE = "data: [DONE]\n\n"
-
-
-def sse(data: Any, event: str = "") -> str:
-    """Returns one server-sent event."""
-    name = f"event: {event}\n" if event else ""
-    return f"{name}data: {json.dumps(data, ensure_ascii=False, separators=(',', ':'))}\n\n"
-
-
-@dataclass
-class Report:
-    """What an answer was given, for a client that asks: the report of its prompt, the passages it cites, and the
-    summaries that were made on the way. ``thought``: what the model thought before it."""
-
-    context: ContextReport | None = None
-    citations: list[dict[str, Any]] = field(default_factory=list)
-    summaries: list[dict[str, Any]] = field(default_factory=list)
-    thought: str = ""
-
-    def hear(self, event: Event) -> None:
-        """Takes what belongs into the report from an event of the turn."""
-        match event:
-            case Thought(text):
-                self.thought += text
-            case ContextBuilt(report):
-                self.context = report
-            case SummaryMade(turns=turns, record=record, lost=lost) if record is not None:
-                made = {"turns": list(turns), "summary": record["summary"], "lost": list(lost)}
-                self.summaries.append(made)
-            case ToolFinished(artifact=artifact) if artifact and artifact.get("passages"):
-                names = ("number", "label", "text")
-                self.citations += [{name: passage.get(name) for name in names} for passage in artifact["passages"]]
-
-    def plain(self, session: str, turn: int, done: Done) -> dict[str, Any]:
-        """Returns the report as plain data, with the conversation and the turn."""
-        context = self.context.plain() if self.context is not None else None
-        made = {"context": context, "citations": self.citations, "summaries": self.summaries}
-        return {"session": session, "turn": turn, "usage": asdict(done.usage), "seconds": done.seconds, **made}
 
 
 # --- chat completions ---------------------------------------------------------------------------
@@ -68,7 +30,7 @@ class Completion:
         models have for it."""
         message: dict[str, Any] = {"role": "assistant", "content": done.answer, "refusal": None}
         if isinstance(done, Called):
-            message |= {"content": done.answer or None, "tool_calls": [_call(call) for call in done.calls]}
+            message |= {"content": done.answer or None, "tool_calls": [_build_client_call(call) for call in done.calls]}
         if thought:
             message["reasoning_content"] = thought.strip()
         choice = {"index": 0, "message": message, "finish_reason": finish_reason(done), "logprobs": None}
@@ -82,7 +44,7 @@ class Completion:
 
     def call(self, index: int, call: ClientCall) -> dict[str, Any]:
         """Returns the part of a stream that calls a tool of the client."""
-        return {"tool_calls": [{"index": index, **_call(call)}]}
+        return {"tool_calls": [{"index": index, **_build_client_call(call)}]}
 
     def end(self, done: Done) -> dict[str, Any]:
         """Returns the last chunk, which holds the tokens."""
@@ -97,11 +59,11 @@ def finish_reason(done: Done) -> str:
     return "tool_calls" if isinstance(done, Called) else done.finish_reason
 
 
-def _call(call: ClientCall) -> dict[str, Any]:
+def _build_client_call(call: ClientCall) -> dict[str, Any]:
     return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
 
 
-def completion_usage(usage: Usage) -> dict[str, Any]:
+def completion_usage(usage: TurnUsage) -> dict[str, Any]:
     """Returns tokens in the form of chat completions."""
     return {
         "prompt_tokens": usage.prompt_tokens,
@@ -151,7 +113,7 @@ class ResponseForm:
             "temperature": self.given.get("temperature"),
             "text": self.given.get("text") or {"format": {"type": "text"}},
             "tool_choice": (self.given.get("tool_choice") or "auto") if self.tools.forms else "none",
-            "tools": [_flat(form) for form in self.tools.forms],
+            "tools": [_flatten_tool_form(form) for form in self.tools.forms],
             "top_p": self.given.get("top_p"),
             "usage": None if done is None else response_usage(done.usage),
         }
@@ -183,7 +145,7 @@ class ResponseForm:
             yield self._begin_message()
         if self._is_begun:
             yield self._event("response.output_text.done", **self._place, text=done.answer, logprobs=[])
-            yield self._event("response.content_part.done", **self._place, part=_part(done.answer))
+            yield self._event("response.content_part.done", **self._place, part=_build_output_part(done.answer))
             yield self._event("response.output_item.done", output_index=self._at, item=self._message_of(done))
         for at, call in enumerate(calls, self._at + int(self._is_begun)):
             yield from self._call(at, call)
@@ -194,7 +156,7 @@ class ResponseForm:
         self._is_begun = True
         item = {**self._message("", "in_progress"), "content": []}
         added = self._event("response.output_item.added", output_index=self._at, item=item)
-        return added + self._event("response.content_part.added", **self._place, part=_part(""))
+        return added + self._event("response.content_part.added", **self._place, part=_build_output_part(""))
 
     def _begin_thought(self) -> str:
         self._is_thinking = True
@@ -229,7 +191,7 @@ class ResponseForm:
     def _message_of(self, done: Done) -> dict[str, Any]:
         return self._message(done.answer, "incomplete" if done.finish_reason == "length" else "completed")
 
-    def failed(self, error: Mapping[str, Any]) -> str:
+    def failure_event(self, error: Mapping[str, Any]) -> str:
         """Returns the event of an answer that failed on the way."""
         return self._event("error", code=error["code"], message=error["message"], param=error["param"])
 
@@ -255,14 +217,20 @@ class ResponseForm:
         return f"msg_{self.id.removeprefix('resp_')}"
 
     def _message(self, text: str, status: str) -> dict[str, Any]:
-        return {"id": self._item, "type": "message", "role": "assistant", "status": status, "content": [_part(text)]}
+        return {
+            "id": self._item,
+            "type": "message",
+            "role": "assistant",
+            "status": status,
+            "content": [_build_output_part(text)],
+        }
 
     def _event(self, kind: str, **fields: Any) -> str:
         self._sequence += 1
-        return sse({"type": kind, "sequence_number": self._sequence - 1, **fields}, kind)
+        return format_sse_event({"type": kind, "sequence_number": self._sequence - 1, **fields}, kind)
 
 
-def response_usage(usage: Usage) -> dict[str, Any]:
+def response_usage(usage: TurnUsage) -> dict[str, Any]:
     """Returns tokens in the form of responses."""
     return {
         "input_tokens": usage.prompt_tokens,
@@ -278,11 +246,11 @@ def _call_item(call: ClientCall) -> dict[str, Any]:
     return {"type": "function_call", **named, "status": "completed"}
 
 
-def _flat(form: Mapping[str, Any]) -> dict[str, Any]:
+def _flatten_tool_form(form: Mapping[str, Any]) -> dict[str, Any]:
     """Returns a tool in the form of responses."""
     function = {"strict": False, "parameters": {}, **form["function"]}
     return {"type": "function", **function}
 
 
-def _part(text: str) -> dict[str, Any]:
+def _build_output_part(text: str) -> dict[str, Any]:
     return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from starlette.requests import Request
 from starlette.responses import Response
 
-from door.openai import refusal
-from door.openai.form import sse
-from door.openai.metric import Metrics
-from door.openai.refusal import Refusal
-from door.openai.reply import COMMENT, EventStream, ItemsForClient
-from door.openai.running import Begun, Item, RunningRequest
-from door.openai.watch import note_of
+from door.openai.reply import COMMENT, ItemsForClient
 from graph.turn.event import Done, Step, Token
+from server import refusal
+from server.observe.metric import Metrics
+from server.observe.watch import note_of
+from server.refusal import Refusal
+from server.request.running import BegunRequest, Item, RunningRequest
+from server.stream import EventStream, format_sse_event
 
 PASSED = ("retry-after", "retry-after-ms", "x-should-retry", "www-authenticate")
 PASSED_BEGINS = ("x-ratelimit-", "anthropic-ratelimit-", "openai-processing-")
@@ -24,7 +24,7 @@ PASSED_BEGINS = ("x-ratelimit-", "anthropic-ratelimit-", "openai-processing-")
 
 
 @dataclass(frozen=True, slots=True)
-class PassingBegun(Begun):
+class PassingBegun(BegunRequest):
     """The beginning of an answer that is passed on. ``headers``: of the response."""
 
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -37,14 +37,14 @@ class PassedOn(Refusal):
         super().__init__(status, "", code=f"upstream_{status}", kind="api_error")
         self._content = content
         self._type = headers.get("content-type", "application/json")
-        self.headers |= passed(headers)
+        self.headers |= choose_passed_headers(headers)
 
     def response(self) -> Response:
         """Returns the answer to the client."""
         return Response(self._content, self.http, self.headers, media_type=self._type)
 
 
-def passed(headers: Mapping[str, str]) -> dict[str, str]:
+def choose_passed_headers(headers: Mapping[str, str]) -> dict[str, str]:
     """Returns those headers of another server's answer that a client can use."""
     return {name: value for name, value in headers.items() if name in PASSED or name.startswith(PASSED_BEGINS)}
 
@@ -79,18 +79,18 @@ class Passing:
             if not streams:
                 self._running.stop.set()
 
-    def _heard(self, item: Item) -> Begun | Token | Step | Done:
+    def _heard(self, item: Item) -> BegunRequest | Token | Step | Done:
         """Takes what an item tells. Raises ``Refusal`` for an end without an answer."""
-        if isinstance(item, Begun | Token | Step):
+        if isinstance(item, BegunRequest | Token | Step):
             return item
         if isinstance(item, Done):
             self._note.done = item
-            self._metrics.ended(item, None)
+            self._metrics.count_answer(item, None)
             return item
-        raise refusal.of_end(item)
+        raise refusal.build_end_refusal(item)
 
     async def _events(self) -> AsyncIterator[str]:
-        """Yields what has come, in one piece as often as the client takes it (``door.openai.running.Items``)."""
+        """Yields what has come, in one piece as often as the client takes it (``server.request.running.Items``)."""
         item: Item | None = None
         try:
             while not isinstance(item, Done):
@@ -102,7 +102,7 @@ class Passing:
                     yield item.text
         except Refusal as error:
             self._note.code = error.code
-            yield sse({"error": error.error})
+            yield format_sse_event({"error": error.error})
 
 
-__all__ = ["PassedOn", "Passing", "PassingBegun", "passed"]
+__all__ = ["PassedOn", "Passing", "PassingBegun", "choose_passed_headers"]

@@ -7,29 +7,29 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import suppress
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
-from starlette.types import Receive, Scope, Send
+from starlette.responses import JSONResponse, Response
 
-from door.openai import refusal
-from door.openai.answer import Answer
+from door.openai.answer import AnswerForm
 from door.openai.body import Body
-from door.openai.metric import Metrics
-from door.openai.refusal import Refusal
-from door.openai.running import LOOK_SECONDS, Begun, Item, RunningRequest
-from door.openai.watch import note_of
 from errors import GieokError
 from graph.turn.event import Done, Step, Thought, Token
+from server import refusal
+from server.header import FIT, LEFT_OUT, SESSION, TURN
+from server.observe.metric import Metrics
+from server.observe.watch import note_of
+from server.refusal import Refusal
+from server.request.running import LOOK_SECONDS, BegunRequest, Item, RunningRequest
+from server.stream import EventStream
 
 log = logging.getLogger("gieok.endpoint")
 
 SILENCE = 10.0
 """Seconds without a piece after which a stream sends a comment, so that no proxy takes it for dead."""
 COMMENT = ": still at work\n\n"
-SESSION, TURN, FIT, LEFT_OUT = "X-Gieok-Session", "X-Gieok-Turn", "X-Gieok-Fit", "X-Gieok-Left-Out"
 
 
 class ItemsForClient:
@@ -57,10 +57,10 @@ class ItemsForClient:
         return None
 
 
-class Reply:
+class ClientReply:
     """The answer to one request."""
 
-    def __init__(self, request: Request, running: RunningRequest, answer: Answer, metrics: Metrics) -> None:
+    def __init__(self, request: Request, running: RunningRequest, answer: AnswerForm, metrics: Metrics) -> None:
         self._request, self._running, self._answer, self._metrics = request, running, answer, metrics
         self._note = note_of(request.scope)
         self._items = ItemsForClient(request, running)
@@ -71,7 +71,7 @@ class Reply:
         streams = False
         try:
             begun = self._heard(await self._items.next())
-            assert isinstance(begun, Begun)
+            assert isinstance(begun, BegunRequest)
             self._note.begun = begun
             if begun.session:
                 headers |= {SESSION: begun.session, TURN: str(begun.turn), FIT: begun.fit}
@@ -80,7 +80,7 @@ class Reply:
                 first = await self._first()
                 streams = True
                 return EventStream(self._stream(events, first), headers, self._running.stop.set)
-            done = await self._done()
+            done = await self._await_end()
             await self._deliver()
             return JSONResponse(self._answer.whole(done), headers=headers)
         except Refusal as error:
@@ -90,7 +90,7 @@ class Reply:
             if not streams:
                 self._running.stop.set()
 
-    async def _done(self) -> Done:
+    async def _await_end(self) -> Done:
         while not isinstance(item := self._heard(await self._items.next()), Done):
             pass
         return item
@@ -104,20 +104,20 @@ class Reply:
                 return item
         return None
 
-    def _heard(self, item: Item) -> Begun | Token | Step | Done:
+    def _heard(self, item: Item) -> BegunRequest | Token | Step | Done:
         """Takes what an item tells. Raises ``Refusal`` for an end without an answer."""
         if isinstance(item, Step):
             self._answer.report.hear(item)
             return item
         match item:
-            case Begun() | Token():
+            case BegunRequest() | Token():
                 return item
             case Done():
                 self._note.done = item
-                self._metrics.ended(item, self._answer.report.context)
+                self._metrics.count_answer(item, self._answer.report.context)
                 return item
             case _:
-                raise refusal.of_end(item)
+                raise refusal.build_end_refusal(item)
 
     async def _deliver(self) -> None:
         """Notes that the client has its answer, before its end goes out: the client's next request may come at once.
@@ -145,26 +145,11 @@ class Reply:
                 item = self._heard(item) if item is not None else None
         except Refusal as error:
             self._note.code = error.code
-            yield self._answer.failed(error)
+            yield self._answer.failure_event(error)
             return
         await self._deliver()
         for event in self._answer.end(item):
             yield event
 
 
-class EventStream(StreamingResponse):
-    """A stream of events. ``end``: called when it has ended, also when the client left before it began."""
-
-    def __init__(self, events: AsyncIterator[str], headers: dict[str, str], end: Callable[[], None]) -> None:
-        unbuffered = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}  # the latter is nginx's
-        super().__init__(events, headers={**unbuffered, **headers}, media_type="text/event-stream")
-        self._end = end
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            await super().__call__(scope, receive, send)
-        finally:
-            self._end()
-
-
-__all__ = ["FIT", "LEFT_OUT", "SESSION", "TURN", "EventStream", "ItemsForClient", "Reply"]
+__all__ = ["ClientReply", "ItemsForClient"]

@@ -12,9 +12,10 @@ from typing import Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from door.openai.message import Message
-from door.openai.told import SPOKEN
 from model.call.message_form import SYSTEM
+from server.request.message import ClientMessage
+from server.request.told_request import SPOKEN
+from text.clean import collapse_spaces
 
 PATTERNS = Path(__file__).with_suffix(".yaml")
 
@@ -64,33 +65,29 @@ class Patterns(BaseModel):
     nudges: tuple[Nudge, ...]
 
 
-def is_side_call(messages: Sequence[Message]) -> bool:
+def is_side_call(messages: Sequence[ClientMessage]) -> bool:
     """Returns whether a program asks for itself. Of what was said only the last message counts, when the user said it;
     of the program's own words every system message.
     """
     said = [message for message in messages if message.role in SPOKEN + SYSTEM]
-    systems = [_plain(message.text) for message in said if message.role in SYSTEM]
+    systems = [collapse_spaces(message.text) for message in said if message.role in SYSTEM]
     spoken = [message for message in said if message.role in SPOKEN]
-    asked = [_plain(spoken[-1].text)] if spoken and spoken[-1].role == "user" else []
+    asked = [collapse_spaces(spoken[-1].text)] if spoken and spoken[-1].role == "user" else []
     texts = {"user": asked, "system": systems}
-    found = any(pattern.matches(text) for pattern in patterns().patterns for text in texts[pattern.role])
+    found = any(pattern.matches(text) for pattern in load_side_patterns().patterns for text in texts[pattern.role])
     return found or _is_quiet(said)
 
 
 @cache
-def patterns() -> Patterns:
+def load_side_patterns() -> Patterns:
     """Returns the patterns of the data file. Raises pydantic's ``ValidationError`` when the file has a mistake."""
     return Patterns.model_validate(yaml.safe_load(PATTERNS.read_text("utf-8")))
 
 
-def _is_quiet(said: Sequence[Message]) -> bool:
+def _is_quiet(said: Sequence[ClientMessage]) -> bool:
     """Returns whether the messages end with system messages right after an answer, none of which is a nudge."""
     last = next((at for at in reversed(range(len(said))) if said[at].role in SPOKEN), None)
     if last is None or said[last].role != "assistant" or not any(message.role == "user" for message in said):
         return False
-    after = [_plain(message.text) for message in said[last + 1 :]]
-    return bool(after) and not any(nudge.matches(text) for nudge in patterns().nudges for text in after)
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.split())
+    after = [collapse_spaces(message.text) for message in said[last + 1 :]]
+    return bool(after) and not any(nudge.matches(text) for nudge in load_side_patterns().nudges for text in after)

@@ -12,7 +12,18 @@ from typing import Any
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, SystemMessage
 
 from door.openai.body import Body
-from door.openai.client_call import (
+from errors import EmptyAnswer, NothingToAnswer, SessionUnknown
+from graph.node.llm import SENT_STOPS
+from graph.tool.client_tool import is_client_call
+from graph.turn.agent import Agent, PrivateAgent, private_agent
+from graph.turn.event import Done, Ended, Event, Token, ToolStarted, TurnQuestions, TurnUsage, find_finish_reason
+from graph.turn.request import Request
+from graph.turn.runtime import build_call_arguments
+from model.call.message_form import SYSTEM
+from model.call.stream import cut_off, read_token_usage, stream_answer, sum_chunks
+from server.phrase import resolve_language
+from server.refusal import Refusal, build_field_refusal
+from server.request.client_call import (
     Called,
     Results,
     end_with_calls,
@@ -22,69 +33,59 @@ from door.openai.client_call import (
     own_calls,
     usage_of,
 )
-from door.openai.conversation import Plan, make_request, plan, prepare
-from door.openai.message import Message
-from door.openai.refusal import Refusal, bad
-from door.openai.resend import mark_first_message, take_up
-from door.openai.running import Begun, Emit, Work
-from door.openai.told import told
-from door.phrase import chosen
-from errors import EmptyAnswer, NothingToAnswer, SessionUnknown
-from graph.node.llm import SENT_STOPS
-from graph.tool.client_tool import is_client_call
-from graph.turn.agent import Agent, PrivateAgent, private_agent
-from graph.turn.event import Asked, Done, Ended, Event, Token, ToolStarted, Usage, reason
-from graph.turn.request import Request
-from graph.turn.runtime import asked
-from model.call.message_form import SYSTEM
-from model.call.stream import cut_off, stream, summed, usage
-from store.options import Options
+from server.request.conversation import TurnPlan, make_request, plan_client_turn, prepare_turn_request
+from server.request.message import ClientMessage
+from server.request.resend import mark_first_message, take_up
+from server.request.running import BegunRequest, Emit, Work
+from server.request.told_request import read_told_request
 from store.path import branch_at
+from store.session.options import AnswerOptions
 
 # --- a turn -------------------------------------------------------------------------------------
 
 
-def turn(agent: Agent, body: Body, name: str | None, whole: bool = False) -> Work:
-    """Returns the work that plans a turn and runs it. ``name``, ``whole``: as for ``conversation.plan``."""
+def build_turn_work(agent: Agent, body: Body, name: str | None, whole: bool = False) -> Work:
+    """Returns the work that plans a turn and runs it. ``name``, ``whole``: as for ``conversation.plan_client_turn``."""
 
     def run(stop: threading.Event, emit: Emit) -> Ended:
         found = find_results(agent, body.messages)
         if found is not None:
-            return _Turn(agent, body, emit).go_on(found, stop)
-        planned = _plan(agent, body, name, whole)
+            return _EndpointTurn(agent, body, emit).go_on(found, stop)
+        planned = _plan_body_turn(agent, body, name, whole)
         mark = "" if isinstance(agent, PrivateAgent) else mark_first_message(planned)  # its store ends with the turn
-        return _Turn(agent, body, emit, mark).run(take_up(agent, planned, mark), stop)
+        return _EndpointTurn(agent, body, emit, mark).run(take_up(agent, planned, mark), stop)
 
     return run
 
 
-def private_turn(agent: Agent, body: Body) -> Work:
+def build_private_work(agent: Agent, body: Body) -> Work:
     """Returns the work of a turn that leaves nothing behind: its record ends with it, and no memory hears of it. The
     client sends the whole conversation with each message, so the next one has all that it needs."""
 
     def run(stop: threading.Event, emit: Emit) -> Ended:
         private = private_agent(agent)
         try:
-            return turn(private, body, None)(stop, emit)
+            return build_turn_work(private, body, None)(stop, emit)
         finally:
             private.close()
 
     return run
 
 
-class _Turn:
-    """A turn that runs; hears its events. ``mark``: of the first message of a conversation (``door.openai.resend``)."""
+class _EndpointTurn:
+    """A turn that runs; hears its events. ``mark``: of the first message of a conversation
+    (``server.request.resend``)."""
 
     def __init__(self, agent: Agent, body: Body, emit: Emit, mark: str = "") -> None:
         self._agent, self._body, self._emit, self._mark = agent, body, emit, mark
-        self._begun: Begun | None = None
+        self._begun: BegunRequest | None = None
         self._shown = ""
 
-    def run(self, planned: Plan, stop: threading.Event) -> Ended:
+    def run(self, planned: TurnPlan, stop: threading.Event) -> Ended:
         """Runs the turn and returns its end."""
         if planned.request.kind == "again" and (waiting := self._waiting(planned.request)):
             return self._tell(planned, waiting)
-        prepared = prepare(self._agent, planned)
+        prepared = prepare_turn_request(self._agent, planned)
         if self._mark and planned.created:
             self._agent.store.undelivered.note(prepared.session, self._mark)
         request = replace(prepared, limits=self._body.limits, tools=self._body.tools)
@@ -102,7 +103,7 @@ class _Turn:
 
         end = self._drive(request, stop, hear)
         self._begin(request.session, end.turn, planned.fit)
-        if isinstance(end, Asked) and is_client_call(end.questions):
+        if isinstance(end, TurnQuestions) and is_client_call(end.questions):
             return end_with_calls(request.session, replace(end, said=self._shown.rstrip()))
         if isinstance(end, Done) and self._body.fills and not (end.stopped or end.usage.cut_at):
             return fill_call(end, self._body.fills)
@@ -114,10 +115,10 @@ class _Turn:
         """Goes on with the turn that the results were called for; tells its answer once more where it has one."""
         turn = found.turn
         request = Request(found.session, "resume", number=turn.number, answers=found.answers)
-        planned = Plan(request, False, "goes_on")
+        planned = TurnPlan(request, False, "goes_on")
         if turn.status in ("done", "stopped"):
             cut_at, stopped = usage_of(turn).cut_at, turn.status == "stopped"
-            known = Done(turn.number, turn.answer or "", stopped, finish_reason=reason(cut_at, stopped))
+            known = Done(turn.number, turn.answer or "", stopped, finish_reason=find_finish_reason(cut_at, stopped))
             return self._tell(planned, known)
         end = self.run(planned, stop)
         if isinstance(end, Done) and turn.status == "waiting":  # the reply with the calls has told the rest
@@ -131,7 +132,7 @@ class _Turn:
         except NothingToAnswer:
             return self._agent.turn(replace(request, kind="retry"), stop, hear)
 
-    def _tell(self, planned: Plan, end: Done) -> Done:
+    def _tell(self, planned: TurnPlan, end: Done) -> Done:
         """Tells what the record has; nothing runs."""
         self._begin(planned.request.session, end.turn, planned.fit)
         if self._body.stream and end.answer:
@@ -149,7 +150,7 @@ class _Turn:
         if self._begun is None:
             response = response_id(self._agent, session, number) if self._body.responds else ""
             deliver = partial(self._agent.store.undelivered.note, session, "") if self._mark else None
-            self._begun = Begun(session, number, fit, response, deliver)
+            self._begun = BegunRequest(session, number, fit, response, deliver)
             self._emit(self._begun)
 
     def _complete(self, session: str, end: Done) -> None:
@@ -164,8 +165,12 @@ class _Turn:
             self._agent.store.histories.learn(session, path, end.turn, "", self._shown)
 
 
-def _plan(agent: Agent, body: Body, name: str | None, whole: bool) -> Plan:
-    return _after(agent, body) if body.previous is not None else plan(agent, body.messages, name, whole)
+def _plan_body_turn(agent: Agent, body: Body, name: str | None, whole: bool) -> TurnPlan:
+    return (
+        _plan_after_response(agent, body)
+        if body.previous is not None
+        else plan_client_turn(agent, body.messages, name, whole)
+    )
 
 
 def response_id(agent: Agent, session: str, turn: int) -> str:
@@ -173,25 +178,27 @@ def response_id(agent: Agent, session: str, turn: int) -> str:
     return f"resp_{session}_{branch_at(agent.store.session(session).path, turn)}_{turn}"
 
 
-def _after(agent: Agent, body: Body) -> Plan:
+def _plan_after_response(agent: Agent, body: Body) -> TurnPlan:
     """Returns the plan for a message that follows a response. Raises ``Refusal`` for a response that is unknown."""
-    unknown = bad("previous_response_id", "There is no such response.", "previous_response_not_found")
-    session_id, branch, number = _parsed(body.previous or "", unknown)
+    unknown = build_field_refusal("previous_response_id", "There is no such response.", "previous_response_not_found")
+    session_id, branch, number = _parse_response_id(body.previous or "", unknown)
     try:
         session = agent.store.session(session_id)
     except SessionUnknown:
         raise unknown from None
     if number > session.turn_count and branch == branch_at(session.path, number):
         raise unknown
-    request = told(body.messages, chosen("auto", agent.settings.language), own_calls(agent, body.messages))
+    request = read_told_request(
+        body.messages, resolve_language("auto", agent.settings.language), own_calls(agent, body.messages)
+    )
     turn = make_request(request, session_id, "new", number + 1, request.turns)
     turn = replace(turn, system=request.system or None)  # without one, the stored system text stays
     switch = (number, branch) if branch_at(session.path, number) != branch else None
     later = switch is not None or number < session.turn_count
-    return Plan(turn, False, "edited" if later else "goes_on", switch=switch)
+    return TurnPlan(turn, False, "edited" if later else "goes_on", switch=switch)
 
 
-def _parsed(response: str, unknown: Refusal) -> tuple[str, int, int]:
+def _parse_response_id(response: str, unknown: Refusal) -> tuple[str, int, int]:
     parts = response.removeprefix("resp_").rsplit("_", 2)
     if len(parts) != 3 or not all(part.isascii() and part.isdecimal() and len(part) < 10 for part in parts[1:]):
         raise unknown
@@ -201,36 +208,36 @@ def _parsed(response: str, unknown: Refusal) -> tuple[str, int, int]:
 # --- an answer without a conversation -----------------------------------------------------------
 
 
-def side(agent: Agent, body: Body) -> Work:
+def build_side_work(agent: Agent, body: Body) -> Work:
     """Returns the work that answers a call which a chat program makes for itself: by the model alone, without a
     trace."""
 
     def run(stop: threading.Event, emit: Emit) -> Ended:
         began, first = time.monotonic(), 0.0
-        emit(Begun())
+        emit(BegunRequest())
         chunks: list[AIMessageChunk] = []
-        messages, stops = list(map(_plain, body.messages)), list(body.limits.stop[:SENT_STOPS])
-        limits = asked(Options(), body.limits) | ({"stop": stops} if stops else {})
+        messages, stops = list(map(_build_chat_message, body.messages)), list(body.limits.stop[:SENT_STOPS])
+        limits = build_call_arguments(AnswerOptions(), body.limits) | ({"stop": stops} if stops else {})
         limits |= {"response_format": form.response_format} if (form := body.limits.form) else {}
-        for chunk in stream(agent.models().utility, messages, stop=stop, **limits):
+        for chunk in stream_answer(agent.models().utility, messages, stop=stop, **limits):
             chunks.append(chunk)
             if text := str(chunk.text):
                 first = first or time.monotonic()
                 emit(Token(text))
-        whole = summed(chunks)
+        whole = sum_chunks(chunks)
         if whole is None and not stop.is_set():
             raise EmptyAnswer
-        prompt, cached, answer, exact = usage(whole) if whole is not None else (0, 0, 0, False)
+        prompt, cached, answer, exact = read_token_usage(whole) if whole is not None else (0, 0, 0, False)
         cut_at = (answer or 1) if whole is not None and cut_off(whole) else 0
-        counts = Usage(prompt, cached, answer, 1, exact, cut_at=cut_at)
+        counts = TurnUsage(prompt, cached, answer, 1, exact, cut_at=cut_at)
         text, seconds = str(whole.text) if whole is not None else "", time.monotonic() - began
         first_seconds = first - began if first else None
-        return Done(0, text, stop.is_set(), counts, seconds, first_seconds, reason(cut_at, stop.is_set()))
+        return Done(0, text, stop.is_set(), counts, seconds, first_seconds, find_finish_reason(cut_at, stop.is_set()))
 
     return run
 
 
-def _plain(message: Message) -> BaseMessage:
+def _build_chat_message(message: ClientMessage) -> BaseMessage:
     content: Any = [{"type": "text", "text": message.text}, *message.images] if message.images else message.text
     if message.role in SYSTEM:
         return SystemMessage(content)

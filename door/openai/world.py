@@ -15,20 +15,20 @@ from urllib.parse import quote, unquote
 
 from starlette.requests import Request
 
-from door.openai.message import Message
-from door.openai.passing import PassedOn, PassingBegun, passed
-from door.openai.refusal import Refusal, bad, shutting_down
-from door.openai.reply import FIT, TURN
-from door.openai.running import Emit, Work
+from door.openai.passing import PassedOn, PassingBegun, choose_passed_headers
 from door.openai.side_call import is_side_call
 from errors import WorldUnknown
-from graph.turn.event import Done, Token, Usage, reason
+from graph.turn.event import Done, Token, TurnUsage, find_finish_reason
 from model.raw import Raw, RawAnswer, RawStopped
+from server.header import FIT, TURN
+from server.refusal import Refusal, build_field_refusal, shutting_down
+from server.request.message import ClientMessage
+from server.request.running import Emit, Work
 from store.world.record import World
-from world.engine import Begun, Engine
-from world.placement import texts
-from world.told import Line
-from world.turn import Ended, Refused, Turn
+from world.engine import RecognisedRequest, WorldEngine
+from world.prompt.placement import list_message_texts
+from world.story.told import StoryMessage
+from world.turn.turn import StoryTurn, StoryTurnEnd, UpstreamRefusal
 
 PREFIX = "world/"
 WORLD, LATE = "X-Gieok-World", "X-Gieok-Late"
@@ -38,13 +38,13 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class StoryRequest:
     """A request for a story. ``body``: as the client sent it, without our own entry; ``lines``: its messages as the
     engine reads them; ``model``, ``world``: as the client named them, None for no world; ``counted``: whether a stream
     ends with its tokens."""
 
     body: Json
-    lines: list[Line]
+    lines: list[StoryMessage]
     model: str
     world: str | None
     stream: bool
@@ -54,7 +54,7 @@ class Asked:
     def aside(self) -> bool:
         """Whether a chat program asks for itself: for a title, a summary."""
         spoken = any(line.role == "user" for line in self.lines)
-        return spoken and is_side_call([Message(line.role, line.text) for line in self.lines])
+        return spoken and is_side_call([ClientMessage(line.role, line.text) for line in self.lines])
 
 
 def is_world(fields: Any) -> bool:
@@ -73,13 +73,13 @@ def only_completions(model: str) -> Refusal:
     )
 
 
-def asked(fields: Mapping[str, Any], request: Request) -> Asked:
+def read_story_request(fields: Mapping[str, Any], request: Request) -> StoryRequest:
     """Reads a request. Raises ``Refusal`` for what cannot be one."""
     messages = fields.get("messages")
     if not isinstance(messages, list) or not messages:
-        raise bad("messages", "messages must be a list with at least one message.")
+        raise build_field_refusal("messages", "messages must be a list with at least one message.")
     if fields.get("n") not in (None, 1):
-        raise bad("n", "n must be 1: an answer is a turn of a story.")
+        raise build_field_refusal("n", "n must be 1: an answer is a turn of a story.")
     body, metadata = dict(fields), fields.get("metadata")
     named = None
     if isinstance(metadata, Mapping) and ENTRY in metadata:
@@ -89,47 +89,47 @@ def asked(fields: Mapping[str, Any], request: Request) -> Asked:
             del body["metadata"]
     options = fields.get("stream_options")
     counted = isinstance(options, Mapping) and options.get("include_usage") is True
-    lines, world = [_line(message) for message in messages], _header(request) or named
-    return Asked(body, lines, str(fields["model"]), world, fields.get("stream") is True, counted)
+    lines, world = [_read_engine_line(message) for message in messages], _read_world_header(request) or named
+    return StoryRequest(body, lines, str(fields["model"]), world, fields.get("stream") is True, counted)
 
 
-def names(engine: Engine) -> list[str]:
+def list_story_models(engine: WorldEngine) -> list[str]:
     """Returns the names under which stories answer: the model's own, and one for each world of the user."""
     name = f"{PREFIX}{engine.models().name}"
     return [name, *(f"{name}/{world.slug}" for world in engine.store.worlds.all())]
 
 
-def turn(engine: Engine, given: Asked) -> Work:
+def build_roleplay_work(engine: WorldEngine, given: StoryRequest) -> Work:
     """Returns the work that answers a request."""
 
     def run(stop: threading.Event, emit: Emit) -> Done:
         raw = engine.models().raw
         if raw is None:
-            raise _unknown(given.model)
-        upstream, world = _place(engine, given, raw)
+            raise _build_model_refusal(given.model)
+        upstream, world = _resolve_story_model(engine, given, raw)
         body = {**given.body, "model": upstream}
-        return _Passage(given, emit, time.monotonic()).run(engine, raw, body, world, stop)
+        return _StoryPassage(given, emit, time.monotonic()).run(engine, raw, body, world, stop)
 
     return run
 
 
-class _Passage:
+class _StoryPassage:
     """A request on its way. ``began``: the moment at which it came."""
 
-    def __init__(self, given: Asked, emit: Emit, began: float) -> None:
+    def __init__(self, given: StoryRequest, emit: Emit, began: float) -> None:
         self._given, self._emit, self._began = given, emit, began
         self._first: float | None = None
-        self._turn: Turn | None = None
+        self._turn: StoryTurn | None = None
 
-    def run(self, engine: Engine, raw: Raw, body: Json, world: World | None, stop: threading.Event) -> Done:
+    def run(self, engine: WorldEngine, raw: Raw, body: Json, world: World | None, stop: threading.Event) -> Done:
         try:
             if self._given.aside:
                 return self._aside(raw, body, stop)
             begun = engine.begin(self._given.lines, world)
-            self._turn = Turn(engine, raw, begun, body, counted=self._given.counted)
+            self._turn = StoryTurn(engine, raw, begun, body, counted=self._given.counted)
             ended = self._turn.run(stop, self._begin, self._piece)
-            return self._done(ended, begun.number)
-        except Refused as error:
+            return self._build_done(ended, begun.number)
+        except UpstreamRefusal as error:
             raise PassedOn(error.status, error.headers, error.content) from error
         except RawStopped as error:  # the client has left, or the server ends
             raise shutting_down() from error
@@ -138,8 +138,8 @@ class _Passage:
         """Passes a program's own question on as it is."""
         with raw.ask(body, stop) as answer:
             if answer.status >= 300:
-                raise Refused(answer.status, answer.headers, answer.whole())
-            self._emit(PassingBegun(headers=passed(answer.headers)))
+                raise UpstreamRefusal(answer.status, answer.headers, answer.whole())
+            self._emit(PassingBegun(headers=choose_passed_headers(answer.headers)))
             if self._given.stream:
                 for event in answer.events():
                     self._piece(event)
@@ -147,30 +147,36 @@ class _Passage:
                 self._piece(answer.whole().decode("utf-8", "replace"))
         return Done(0, "", seconds=time.monotonic() - self._began, first_token_seconds=self._first)
 
-    def _begin(self, begun: Begun, answer: RawAnswer) -> None:
+    def _begin(self, begun: RecognisedRequest, answer: RawAnswer) -> None:
         assert begun.world is not None
         headers = {WORLD: quote(begun.world.slug), TURN: str(begun.number), FIT: begun.fit}
         if self._turn is not None and self._turn.late:
             headers[LATE] = str(self._turn.late)
-        self._emit(PassingBegun(begun.world.id, begun.number, begun.fit, headers={**passed(answer.headers), **headers}))
+        self._emit(
+            PassingBegun(
+                begun.world.id, begun.number, begun.fit, headers={**choose_passed_headers(answer.headers), **headers}
+            )
+        )
 
     def _piece(self, text: str) -> None:
         if self._first is None:
             self._first = time.monotonic() - self._began
         self._emit(Token(text))
 
-    def _done(self, ended: Ended, number: int) -> Done:
+    def _build_done(self, ended: StoryTurnEnd, number: int) -> Done:
         tokens = ended.tokens
-        usage = Usage(tokens.prompt, tokens.cached, tokens.answer, 1, tokens.exact, ended.receipt.get("usd"), cut_at=0)
+        usage = TurnUsage(
+            tokens.prompt, tokens.cached, tokens.answer, 1, tokens.exact, ended.receipt.get("usd"), cut_at=0
+        )
         seconds = time.monotonic() - self._began
         answer = ended.node.answer if ended.node is not None else ""
-        return Done(number, answer, False, usage, seconds, self._first, reason(0, False))
+        return Done(number, answer, False, usage, seconds, self._first, find_finish_reason(0, False))
 
 
 # --- parts of a request -----------------------------------------------------------------------------
 
 
-def _place(engine: Engine, given: Asked, raw: Raw) -> tuple[str, World | None]:
+def _resolve_story_model(engine: WorldEngine, given: StoryRequest, raw: Raw) -> tuple[str, World | None]:
     """Returns the model's name upstream, and the world that the client named. Raises ``Refusal`` (404)."""
     name, worlds = given.model.removeprefix(PREFIX), engine.store.worlds
     if name in (raw.model, ""):
@@ -182,16 +188,16 @@ def _place(engine: Engine, given: Asked, raw: Raw) -> tuple[str, World | None]:
         if not upstream or worlds.by_slug(slug) is None:
             upstream, slug = name, None
         if raw.only:
-            raise _unknown(given.model)
+            raise _build_model_refusal(given.model)
     if slug is not None:
         world = worlds.by_slug(slug)
         if world is None:
-            raise _unknown(given.model)
+            raise _build_model_refusal(given.model)
         return upstream, world
-    return upstream, _named(engine, given.world) if given.world else None
+    return upstream, _load_named_world(engine, given.world) if given.world else None
 
 
-def _named(engine: Engine, name: str) -> World:
+def _load_named_world(engine: WorldEngine, name: str) -> World:
     """Returns the user's world with this short name or id. Raises ``Refusal`` (404)."""
     worlds = engine.store.worlds
     try:
@@ -202,19 +208,19 @@ def _named(engine: Engine, name: str) -> World:
         ) from error
 
 
-def _unknown(model: str) -> Refusal:
+def _build_model_refusal(model: str) -> Refusal:
     return Refusal(404, f"There is no model {model!r}.", code="model_not_found", kind="not_found_error", param="model")
 
 
-def _line(message: Any) -> Line:
+def _read_engine_line(message: Any) -> StoryMessage:
     """Returns a message as the engine reads it; one in an unknown form is left to the model's server."""
     if not isinstance(message, Mapping):
-        return Line("", "")
+        return StoryMessage("", "")
     role, calls = message.get("role"), message.get("tool_calls") or message.get("function_call")
-    return Line(role if isinstance(role, str) else "", "\n".join(texts(message)), bool(calls))
+    return StoryMessage(role if isinstance(role, str) else "", "\n".join(list_message_texts(message)), bool(calls))
 
 
-def _header(request: Request) -> str | None:
+def _read_world_header(request: Request) -> str | None:
     """Returns the world that a header names. A header's bytes are read as Latin-1, and clients write UTF-8 or quote."""
     given = request.headers.get(WORLD)
     if not given:
@@ -225,4 +231,15 @@ def _header(request: Request) -> str | None:
         return unquote(given)
 
 
-__all__ = ["ENTRY", "LATE", "PREFIX", "WORLD", "Asked", "asked", "is_world", "names", "only_completions", "turn"]
+__all__ = [
+    "ENTRY",
+    "LATE",
+    "PREFIX",
+    "WORLD",
+    "StoryRequest",
+    "build_roleplay_work",
+    "is_world",
+    "list_story_models",
+    "only_completions",
+    "read_story_request",
+]

@@ -10,14 +10,14 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
 from errors import GieokError
 from evaluation.form import FORMS, FormContext
-from evaluation.judge import Rating, judge
+from evaluation.judge.judge import Rating, judge_memory
 from evaluation.play import Play, live_messages
-from evaluation.public.dataset import Conversation, Question
-from evaluation.public.f1 import score
-from model.call.stream import complete, usage
-from model.price import usd
-from prompt import render
-from text.clean import clean
+from evaluation.public.dataset.dataset import Conversation, DatasetQuestion
+from evaluation.public.f1 import score_answer
+from model.call.stream import complete_answer, read_token_usage
+from model.price import compute_call_price
+from prompt import render_prompt
+from text.clean import clean_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,8 @@ class PublicAnswer:
 
     ``f1``: 0 to 1, None without an answer or without a gold answer. ``rating``: the judge's, of what the form gave;
     None where nobody was asked.
-    ``why``: the code of the error where there is no answer. ``usd``: of the answer, None when the price is unknown.
+    ``why``: the code of the error where there is no answer. ``compute_call_price``: of the answer, None when the price
+    is unknown.
     """
 
     text: str = ""
@@ -39,10 +40,10 @@ class PublicAnswer:
     usd: float | None = 0.0
 
 
-def answered(
+def answer_public_question(
     play: Play,
     conversation: Conversation,
-    question: Question,
+    question: DatasetQuestion,
     form: str,
     context: FormContext,
     *,
@@ -55,36 +56,36 @@ def answered(
     Never raises for a failed call; raises ``Stopped`` when it was stopped.
     """
     models, began = play.models, time.monotonic()
-    asked = render(
+    asked = render_prompt(
         "evaluation_public", play.language, question=question.text, user=conversation.user, other=conversation.other
     )
     try:
-        messages = _messages(play, form, context, asked)
-        reply = complete(models.chat, messages, stop=stop)
+        messages = _build_public_messages(play, form, context, asked)
+        reply = complete_answer(models.chat, messages, stop=stop)
     except GieokError as error:
         return PublicAnswer(why=error.code, seconds=time.monotonic() - began)
     seconds = time.monotonic() - began
     rating = None
     if judged:
-        rating = judge(models, question.text, context.text, "", language=play.language, stop=stop)
-    text = clean(reply.text).strip()
-    prompt_tokens, cached, answer_tokens, exact = usage(reply)
+        rating = judge_memory(models, question.text, context.text, "", language=play.language, stop=stop)
+    text = clean_text(reply.text).strip()
+    prompt_tokens, cached, answer_tokens, exact = read_token_usage(reply)
     if not exact:
         prompt_tokens, cached = sum(models.count(str(message.text)) for message in messages), 0
         answer_tokens = models.count(text)
     return PublicAnswer(
         text,
-        score(question, text),
+        score_answer(question, text),
         rating,
         prompt_tokens=prompt_tokens,
         answer_tokens=answer_tokens,
         seconds=seconds,
-        usd=usd(models.name, prompt_tokens, cached, answer_tokens, url=models.url),
+        usd=compute_call_price(models.name, prompt_tokens, cached, answer_tokens, url=models.url),
     )
 
 
-def _messages(play: Play, form: str, context: FormContext, asked: str) -> list[BaseMessage]:
+def _build_public_messages(play: Play, form: str, context: FormContext, asked: str) -> list[BaseMessage]:
     """Returns the messages that ask the chat model; a form that is none of ``FORMS`` stands whole in the first one."""
     if form in FORMS:
         return live_messages(play, form, asked)
-    return [SystemMessage(render("evaluation_live", play.language, context=context.text)), HumanMessage(asked)]
+    return [SystemMessage(render_prompt("evaluation_live", play.language, context=context.text)), HumanMessage(asked)]

@@ -16,25 +16,25 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.public.dataset import Conversation, Question
+from evaluation.public.dataset.dataset import Conversation, DatasetQuestion
 from evaluation.public.share import count_held, is_right, share_words
 from evaluation.public.stored import StoredTalk, small_models, store_talk, strong_models
-from graph.context.preview import changing
-from graph.context.prompt import Prompt
-from graph.turn import long_term
-from graph.turn.past_turns import render_found, shown_turns
-from graph.turn.rebuild import made
-from model.call.token import estimate
+from graph.context.preview import build_changing_parts
+from graph.context.prompt import BuiltPrompt
+from graph.turn.memory import long_term
+from graph.turn.memory.past_turns import render_found, shown_turns
+from graph.turn.session.rebuild import build_session_state
+from model.call.token import estimate_tokens
 from model.embedding import built_in
 from model.modelset import ModelSet
 from retrieval.index.lexical import K1, B
-from retrieval.index.segment import term
-from retrieval.index.word import installed, words
+from retrieval.index.segment import hash_term
+from retrieval.index.word import cut_text_words, find_installed_cut
 from retrieval.past.rank import rank_turns
-from retrieval.past.row import rules
+from retrieval.past.row import build_rules_name
 from retrieval.past.turn_cache import current_table
 from retrieval.past.turn_table import TurnTable
-from store.turn_index import TurnKey
+from store.search.turn_index import TurnKey
 
 SIZES = (500, 1000, 1500, 3000)
 """Tokens at which the searches are compared."""
@@ -51,7 +51,7 @@ Scores = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownContext:
     """What a form shows a model. ``found``, ``right``: past turns that were found, and those of them that are gold or
     say the answer. ``milliseconds``: processor time of the search, the query's vector apart."""
 
@@ -63,21 +63,21 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class FormOutcome:
     """What one form shows for one question. ``form``: «default», «small», a part, «history», or a search with its size
-    («bm25 500»). ``held``: gold turns that stand in it word for word; ``words``: the share of the answer's words, None
-    where the question has no answer."""
+    («bm25 500»). ``held``: gold turns that stand in it word for word; ``cut_text_words``: the share of the answer's
+    words, None where the question has no answer."""
 
     dataset: str
     conversation: str
-    question: Question
+    question: DatasetQuestion
     form: str
-    shown: Shown
+    shown: ShownContext
     held: int
     words: float | None
 
 
-def compare_forms(dataset: str, conversation: Conversation) -> Iterator[Outcome]:
+def compare_forms(dataset: str, conversation: Conversation) -> Iterator[FormOutcome]:
     """Yields what every form shows for every question of one user."""
     with store_talk(conversation) as talk:
         comparison = _Comparison(talk)
@@ -86,7 +86,7 @@ def compare_forms(dataset: str, conversation: Conversation) -> Iterator[Outcome]
             for form, shown in (*comparison.prompts(question, at), *comparison.searches(question, at)):
                 held, said = count_held(question, shown.text), share_words(question.answers, shown.text)
                 # the text of thousands of outcomes is not kept
-                yield Outcome(dataset, conversation.name, question, form, replace(shown, text=""), held, said)
+                yield FormOutcome(dataset, conversation.name, question, form, replace(shown, text=""), held, said)
 
 
 @dataclass(frozen=True)
@@ -96,33 +96,33 @@ class _Comparison:
     talk: StoredTalk
 
     @cached_property
-    def _history(self) -> Shown:
+    def _history(self) -> ShownContext:
         text = "\n".join(self.talk.turns.values())
-        return Shown(text, estimate(text))
+        return ShownContext(text, estimate_tokens(text))
 
     @cached_property
     def _tokens(self) -> dict[TurnKey, int]:
         """The tokens that each turn takes in a search's result."""
-        return {key: estimate(text) + HEADING_TOKENS for key, text in self.talk.turns.items()}
+        return {key: estimate_tokens(text) + HEADING_TOKENS for key, text in self.talk.turns.items()}
 
-    def prompts(self, question: Question, at: datetime | None) -> Iterator[tuple[str, Shown]]:
+    def prompts(self, question: DatasetQuestion, at: datetime | None) -> Iterator[tuple[str, ShownContext]]:
         """Yields the prompts of both profiles, the parts of the strong one, and the whole history."""
         for form, models in (("default", strong_models()), ("small", small_models())):
             prompt, lines = self.talk.told_lines(question.text, models, at)
             found = [self.talk.turns[key] for key in shown_turns(prompt.report, self.talk.session)]
             right = sum(is_right(question, text) for text in found)
-            yield form, Shown("\n".join(lines), prompt.report.total_tokens, len(found), right)
+            yield form, ShownContext("\n".join(lines), prompt.report.total_tokens, len(found), right)
             if form == "default":
                 for name, text in self._parts(prompt, question, models, at):
-                    yield name, Shown(text, estimate(text))
+                    yield name, ShownContext(text, estimate_tokens(text))
         yield "history", self._history
 
     def _parts(
-        self, prompt: Prompt, question: Question, models: ModelSet, at: datetime | None
+        self, prompt: BuiltPrompt, question: DatasetQuestion, models: ModelSet, at: datetime | None
     ) -> Iterator[tuple[str, str]]:
         """Yields the text of each of ``PARTS``."""
         agent, session = self.talk.agent_at(at), self.talk.agent.store.session(self.talk.session)
-        records = made(agent, session, session.turn_count)["summary_history"]
+        records = build_session_state(agent, session, session.turn_count)["summary_history"]
         yield "summaries", "\n".join(record["summary"] for record in records)
         raw = {
             int(item)
@@ -132,8 +132,8 @@ class _Comparison:
         }
         own = {key.number: text for key, text in self.talk.turns.items() if key.session_id == session.id}
         yield "raw", "\n".join(own[number] for number in sorted(raw))
-        remembered = long_term.before(agent, session, models)
-        parts = changing(agent, session, remembered, models.profile, question.text)
+        remembered = long_term.load_memory_view(agent, session, models)
+        parts = build_changing_parts(agent, session, remembered, models.profile, question.text)
         yield "memory", "\n".join(part.text for part in parts if part.name in ("profile", "memory", "entities"))
         found = prompt.report.part("turns")
         yield (
@@ -141,11 +141,11 @@ class _Comparison:
             (found and render_found(agent, session, found.items, question.text, models.profile, cites=True)) or "",
         )
 
-    def searches(self, question: Question, at: datetime | None) -> Iterator[tuple[str, Shown]]:
+    def searches(self, question: DatasetQuestion, at: datetime | None) -> Iterator[tuple[str, ShownContext]]:
         """Yields what each search finds in each size."""
         embedder, agent = built_in(), self.talk.agent
         vector = embedder.query(question.text)
-        with current_table(agent.store.turn_index, rules(embedder)) as table:
+        with current_table(agent.store.turn_index, build_rules_name(embedder)) as table:
             searched = table.places["counts"].copy()
             began = time.process_time()
             best = rank_turns(table, searched, vector, question.text, at or agent.now(), len(table), embedder.name)
@@ -156,7 +156,7 @@ class _Comparison:
                 chosen = self._pack(orders[name], size)
                 text = "\n".join(self.talk.turns[key] for key in chosen)
                 tokens = sum(self._tokens[key] for key in chosen)
-                yield f"{name} {size}", Shown(text, tokens, milliseconds=milliseconds if name == "ours" else 0.0)
+                yield f"{name} {size}", ShownContext(text, tokens, milliseconds=milliseconds if name == "ours" else 0.0)
 
     def _pack(self, order: Sequence[TurnKey], room: int) -> list[TurnKey]:
         """Returns the turns that have room, the best first: one that is too long leaves its room to the next."""
@@ -187,7 +187,7 @@ def _score_bm25(table: TurnTable, query: str) -> Scores:
     """Returns the BM25 of every turn, as Robertson and Zaragoza (2009) give it."""
     scores, lengths = np.zeros(len(table)), table.places["length"].astype(np.float64)
     norms = K1 * (1 - B + B * lengths / lengths.mean())
-    for word in {term(word) for word in words(query, installed())}:
+    for word in {hash_term(word) for word in cut_text_words(query, find_installed_cut())}:
         posting = table.postings.find(word)
         rarity = np.log1p((len(table) - len(posting.rows) + 0.5) / (len(posting.rows) + 0.5))
         times = posting.question + posting.answer

@@ -11,7 +11,7 @@ import string
 from collections import Counter
 from collections.abc import Sequence
 
-from evaluation.public.dataset import Question
+from evaluation.public.dataset.dataset import DatasetQuestion
 
 REFUSALS = ("no information available", "not mentioned")
 """What LoCoMo's evaluation takes for the statement that the conversation does not tell."""
@@ -20,14 +20,14 @@ _ARTICLES = re.compile(r"\b(?:a|an|the|and)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
-def tokens(text: str) -> list[str]:
+def split_answer_words(text: str) -> list[str]:
     """Returns the words of an answer in small letters, without punctuation and articles (SQuAD)."""
     return _ARTICLES.sub(" ", text.casefold().translate(_PUNCTUATION)).split()
 
 
 def token_f1(answer: str, wanted: str) -> float:
     """Returns the harmonic mean of precision and recall over words, 0 to 1."""
-    given, right = tokens(answer), tokens(wanted)
+    given, right = split_answer_words(answer), split_answer_words(wanted)
     common = sum((Counter(given) & Counter(right)).values())
     return 2 * common / (len(given) + len(right)) if common else 0.0
 
@@ -39,7 +39,7 @@ def parts_f1(answer: str, wanted: str) -> float:
     return sum(best) / len(best)
 
 
-def score(question: Question, answer: str) -> float | None:
+def score_answer(question: DatasetQuestion, answer: str) -> float | None:
     """Returns the F1 of an answer to a question, 0 to 1: with the best of several accepted answers. An adversarial
     question scores 1 when the answer says that the conversation does not tell, else 0. None: there is no gold answer.
     """

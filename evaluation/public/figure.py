@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from statistics import fmean
 from typing import Any
 
-from evaluation.public.dataset import Dataset
-from evaluation.public.evidence import Evidence
+from evaluation.public.dataset.dataset import Dataset
+from evaluation.public.evidence import GoldEvidence
 from evaluation.public.measure import Row
+from evaluation.result import average_known_values
 
 TOGETHER = "all but adversarial"
 """The category that holds every question with an answer."""
@@ -43,9 +43,9 @@ class Figures:
     failed: int
 
 
-def report(dataset: Dataset, rows: Sequence[Row]) -> dict[str, Any]:
+def build_dataset_report(dataset: Dataset, rows: Sequence[Row]) -> dict[str, Any]:
     """Returns the figures of a data set as plain data, with what is known of the mistakes in its own answers."""
-    return {**describe_dataset(dataset), "figures": [asdict(item) for item in figures(rows)]}
+    return {**describe_dataset(dataset), "figures": [asdict(item) for item in compute_dataset_figures(rows)]}
 
 
 def describe_dataset(dataset: Dataset) -> dict[str, Any]:
@@ -62,11 +62,11 @@ def describe_dataset(dataset: Dataset) -> dict[str, Any]:
         "questions": sum(len(talk.questions) for talk in talks),
         "without_gold": sum(not question.gold for talk in talks for question in talk.questions),
         "unknown_gold": sum(talk.unknown_gold for talk in talks),
-        "shortened": sum(talk.shortened for talk in talks),
+        "shortened": sum(talk.shortened_count for talk in talks),
     }
 
 
-def figures(rows: Sequence[Row]) -> Iterator[Figures]:
+def compute_dataset_figures(rows: Sequence[Row]) -> Iterator[Figures]:
     """Yields the figures by category and form: first those of all questions with an answer, then those of every
     category, then those of the adversarial ones."""
     plain = [row for row in rows if not row.adversarial]
@@ -74,12 +74,12 @@ def figures(rows: Sequence[Row]) -> Iterator[Figures]:
     groups = [(TOGETHER, plain), *((name, [row for row in rows if row.category == name]) for name in categories)]
     for category, members in groups:
         for form in dict.fromkeys(row.form for row in members):
-            yield _figures(category, form, [row for row in members if row.form == form])
+            yield _sum_figures(category, form, [row for row in members if row.form == form])
 
 
-def _figures(category: str, form: str, rows: Sequence[Row]) -> Figures:
+def _sum_figures(category: str, form: str, rows: Sequence[Row]) -> Figures:
     whole = [row for row in rows if not row.failed]
-    total = sum((row.evidence for row in whole), Evidence())
+    total = sum((row.evidence for row in whole), GoldEvidence())
     seconds = [row.seconds for row in whole]
     answers = [row.answer for row in whole if row.answer]
     ratings = [answer.rating for answer in answers if answer.rating]
@@ -88,29 +88,24 @@ def _figures(category: str, form: str, rows: Sequence[Row]) -> Figures:
         form,
         questions=len(rows),
         gold=total.gold,
-        verbatim=_share(total.verbatim, total.gold),
-        facts=_share(total.facts_held, total.with_facts),
+        verbatim=_compute_share(total.verbatim, total.gold),
+        facts=_compute_share(total.facts_held, total.with_facts),
         without_facts=total.gold - total.with_facts,
-        tokens=_mean(row.tokens for row in whole),
-        p50=percentile(seconds, 0.5),
-        p95=percentile(seconds, 0.95),
-        f1=_mean(answer.f1 for answer in answers),
-        judged=_mean(rating.overall for rating in ratings),
+        tokens=average_known_values(row.tokens for row in whole),
+        p50=compute_percentile(seconds, 0.5),
+        p95=compute_percentile(seconds, 0.95),
+        f1=average_known_values(answer.f1 for answer in answers),
+        judged=average_known_values(rating.overall for rating in ratings),
         unscored=sum(bool(answer.why) for answer in answers) + sum(rating.overall is None for rating in ratings),
         failed=len(rows) - len(whole),
     )
 
 
-def percentile(values: Sequence[float], share: float) -> float | None:
+def compute_percentile(values: Sequence[float], share: float) -> float | None:
     """Returns the smallest value that at least this share of the values does not exceed; None for no values."""
     ordered = sorted(values)
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else None
 
 
-def _share(part: int, whole: int) -> float | None:
+def _compute_share(part: int, whole: int) -> float | None:
     return part / whole if whole else None
-
-
-def _mean(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return fmean(known) if known else None

@@ -14,11 +14,11 @@ from functools import partial
 
 from errors import GieokError
 from evaluation.form import Form, FormContext
-from evaluation.play import IDLE_SECONDS, Play, playing
-from evaluation.public.answer import PublicAnswer, answered
-from evaluation.public.dataset import LANGUAGE, Conversation, Dataset, Question
-from evaluation.public.evidence import Evidence, evidence
-from graph.turn.past_turns import recall_past
+from evaluation.play import IDLE_SECONDS, Play, play_turns
+from evaluation.public.answer import PublicAnswer, answer_public_question
+from evaluation.public.dataset.dataset import LANGUAGE, Conversation, Dataset, DatasetQuestion
+from evaluation.public.evidence import GoldEvidence, measure_evidence
+from graph.turn.memory.past_turns import recall_past
 from model.call.stream import Stopped
 from model.modelset import ModelSet
 
@@ -56,7 +56,7 @@ class Row:
     adversarial: bool
     form: str
     turns: int
-    evidence: Evidence = field(default_factory=Evidence)
+    evidence: GoldEvidence = field(default_factory=GoldEvidence)
     tokens: int = 0
     seconds: float = 0.0
     answer: PublicAnswer | None = None
@@ -67,12 +67,12 @@ class Row:
         return self.dataset, self.conversation, self.question, self.form
 
     @property
-    def settled(self) -> bool:
+    def is_settled(self) -> bool:
         """Whether nothing is missing: a live answer that did not come is asked for once more."""
         return self.answer is None or not self.answer.why
 
 
-def keys(dataset: Dataset, conversation: Conversation) -> list[Key]:
+def list_row_keys(dataset: Dataset, conversation: Conversation) -> list[Key]:
     """Returns the places of all rows of a conversation, in order."""
     forms = (*FORMS, *BY_QUERY)
     return [
@@ -89,7 +89,7 @@ class _Assembled:
     failed: str = ""
 
 
-def measured(
+def measure_conversation(
     dataset: Dataset,
     conversation: Conversation,
     models: ModelSet,
@@ -108,10 +108,10 @@ def measured(
     ``heard`` is called after every turn that was played. Raises ``Stopped`` when ``stop`` is set, and
     ``EvaluationFailed`` when a turn does not end well.
     """
-    if all(key in known for key in keys(dataset, conversation)):
+    if all(key in known for key in list_row_keys(dataset, conversation)):
         return
     stopped = stop.is_set if stop else (lambda: False)
-    with playing(
+    with play_turns(
         models,
         conversation.turns,
         LANGUAGE,
@@ -128,7 +128,9 @@ def measured(
                 if row.key in known:
                     continue
                 if live and not row.failed:
-                    answer = answered(play, conversation, question, row.form, context, judged=judged, stop=stop)
+                    answer = answer_public_question(
+                        play, conversation, question, row.form, context, judged=judged, stop=stop
+                    )
                     row = replace(row, answer=answer)
                 yield row
 
@@ -139,18 +141,18 @@ class _Looking:
     def __init__(self, dataset: Dataset, conversation: Conversation, play: Play) -> None:
         self._dataset, self._conversation, self._play = dataset, conversation, play
         play.agent.background.idle(IDLE_SECONDS)
-        self._fixed = {form: _sampled(play, form) for form in FORMS}
+        self._fixed = {form: _sample_form(play, form) for form in FORMS}
 
-    def rows(self, question: Question, number: int) -> Iterator[tuple[Row, FormContext]]:
+    def rows(self, question: DatasetQuestion, number: int) -> Iterator[tuple[Row, FormContext]]:
         """Yields the row of every form and what the form gives; ``number``: of the question, for its sample of the
         seconds."""
         for form, given in self._fixed.items():
             yield self._row(question, form, given, given.seconds[number % len(given.seconds)]), given.context
         for name, assemble in BY_QUERY.items():
-            given = _assembled(partial(assemble, self._play, question.text))
+            given = _time_assembly(partial(assemble, self._play, question.text))
             yield self._row(question, name, given, given.seconds[0]), given.context
 
-    def _row(self, question: Question, form: str, given: _Assembled, seconds: float) -> Row:
+    def _row(self, question: DatasetQuestion, form: str, given: _Assembled, seconds: float) -> Row:
         talk = self._conversation
         row = Row(
             self._dataset.name,
@@ -164,17 +166,17 @@ class _Looking:
         )
         if given.failed:
             return row
-        held = evidence(question.gold, given.context.text, (talk.user, talk.other))
+        held = measure_evidence(question.gold, given.context.text, (talk.user, talk.other))
         return replace(row, evidence=held, tokens=given.context.tokens, seconds=seconds)
 
 
-def _sampled(play: Play, form: Form) -> _Assembled:
+def _sample_form(play: Play, form: Form) -> _Assembled:
     """Assembles a form several times, each time from a play that has kept nothing of the time before."""
-    samples = [_assembled(partial(replace(play).context, form)) for _ in range(SAMPLES)]
+    samples = [_time_assembly(partial(replace(play).context, form)) for _ in range(SAMPLES)]
     return replace(samples[0], seconds=tuple(second for sample in samples for second in sample.seconds))
 
 
-def _assembled(assemble: Callable[[], FormContext]) -> _Assembled:
+def _time_assembly(assemble: Callable[[], FormContext]) -> _Assembled:
     began = time.perf_counter()
     try:
         context = assemble()

@@ -14,11 +14,11 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 import private
-from evaluation.public.dataset import Dataset
+from evaluation.public.dataset.dataset import Dataset
 from evaluation.public.measure import Key, Row
 from evaluation.record import FOLDER
-from model.file_lock import written
-from text.clean import encodable
+from model.file_lock import translate_disk_errors
+from text.clean import escape_surrogates
 
 _ROW = TypeAdapter(Row)
 
@@ -31,7 +31,7 @@ class RowRecord:
         ``DiskFull``."""
         self.path = path
         self.rows: dict[Key, Row] = {}
-        with written(path):
+        with translate_disk_errors(path):
             private.make_folder(path.parent)
             descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
             self._file = os.fdopen(descriptor, "r+b", buffering=0)
@@ -39,14 +39,14 @@ class RowRecord:
             whole = content[: content.rfind(b"\n") + 1]
             self._file.truncate(len(whole))
         for line in whole.splitlines():
-            row = _parsed(line)
-            if row is not None and row.settled:
+            row = _parse_row_line(line)
+            if row is not None and row.is_settled:
                 self.rows[row.key] = row
 
     def keep(self, row: Row) -> None:
         """Writes a row; it is on disk afterwards."""
-        line = encodable(json.dumps(asdict(row), ensure_ascii=False))
-        with written(self.path):
+        line = escape_surrogates(json.dumps(asdict(row), ensure_ascii=False))
+        with translate_disk_errors(self.path):
             self._file.write(f"{line}\n".encode())
             os.fsync(self._file.fileno())
         self.rows[row.key] = row
@@ -56,25 +56,25 @@ class RowRecord:
         self._file.close()
 
 
-def begun(data_dir: Path, digest: str) -> RowRecord:
+def create_row_record(data_dir: Path, digest: str) -> RowRecord:
     """Returns a new record. Raises as ``RowRecord``."""
     moment = f"{time.strftime('%Y%m%d-%H%M%S')}-{time.time_ns() % 10**9:09d}"
     return RowRecord(data_dir / FOLDER / f"public-{moment}-{digest}.jsonl")
 
 
-def newest(data_dir: Path, digest: str) -> RowRecord | None:
+def find_newest_record(data_dir: Path, digest: str) -> RowRecord | None:
     """Returns the newest record of the same measurement; None where there is none."""
     paths = sorted((data_dir / FOLDER).glob(f"public-*-{digest}.jsonl"))
     return RowRecord(paths[-1]) if paths else None
 
 
-def digest(datasets: Sequence[Dataset], *measured: object) -> str:
+def hash_measurement(datasets: Sequence[Dataset], *measured: object) -> str:
     """Returns the mark of a measurement: two with the same one may share rows. ``measured``: all else that a row
     depends on."""
     return hashlib.sha256(repr((datasets, measured)).encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def _parsed(line: bytes) -> Row | None:
+def _parse_row_line(line: bytes) -> Row | None:
     """Returns the row of a line; None for a damaged one."""
     try:
         return _ROW.validate_python(json.loads(line))

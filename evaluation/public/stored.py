@@ -21,23 +21,23 @@ from langchain_core.messages import AIMessage, AnyMessage, messages_to_dict
 
 from errors import EvaluationFailed
 from evaluation.play import IDLE_SECONDS, READY_SECONDS, add_zone
-from evaluation.public.dataset import Conversation
+from evaluation.public.dataset.dataset import Conversation
 from evaluation.scenario import RecordedTurn
-from graph.context.preview import upcoming
-from graph.context.prompt import Prompt, raw_tokens
-from graph.context.turns import CHUNK, question
+from graph.context.preview import build_upcoming_prompt
+from graph.context.prompt import BuiltPrompt, raw_tokens
+from graph.context.turns import CHUNK, make_question_message
 from graph.summary import ahead
-from graph.turn import long_term, past_turns
 from graph.turn.agent import Agent, open_agent
-from graph.turn.rebuild import made
+from graph.turn.memory import long_term, past_turns
+from graph.turn.session.rebuild import build_session_state
 from model import scripted
-from model.call.token import estimate
+from model.call.token import estimate_tokens
 from model.modelset import ModelSet
 from model.profile import SMALL, STRONG
-from settings import load
+from settings import load_settings
 from store import Finished
-from store.turn_index import TurnKey
-from text.clean import clean
+from store.search.turn_index import TurnKey
+from text.clean import clean_text
 
 RATE = 0.3
 """The product's own compression rate."""
@@ -48,12 +48,12 @@ NOBODY = "nobody"
 def strong_models() -> ModelSet:
     """Returns a strong model's profile of prompts with summaries and memory by code, and models that nobody may
     call."""
-    return replace(scripted.models(profile=STRONG), side=SMALL, count=estimate)
+    return replace(scripted.build_scripted_models(profile=STRONG), side=SMALL, count=estimate_tokens)
 
 
 def small_models() -> ModelSet:
     """Returns the small profile with models that nobody may call."""
-    return replace(scripted.models(profile=SMALL), count=estimate)
+    return replace(scripted.build_scripted_models(profile=SMALL), count=estimate_tokens)
 
 
 @dataclass
@@ -77,19 +77,19 @@ class StoredTalk:
         ]
         return {TurnKey(row.session_id, row.branch, row.number): f"{row.question}\n{row.answer or ''}" for row in rows}
 
-    def prompt_for(self, query: str, models: ModelSet, at: datetime | None) -> Prompt:
+    def prompt_for(self, query: str, models: ModelSet, at: datetime | None) -> BuiltPrompt:
         """Returns the prompt that the product would send for a question of this user."""
-        return upcoming(_set_clock(self.agent.using(models), at), self.session, query)[0]
+        return build_upcoming_prompt(_set_clock(self.agent.using(models), at), self.session, query)[0]
 
     def agent_at(self, at: datetime | None) -> Agent:
         """Returns the agent with its clock at a moment."""
         return _set_clock(self.agent, at)
 
-    def told_lines(self, query: str, models: ModelSet, at: datetime | None) -> tuple[Prompt, list[str]]:
+    def told_lines(self, query: str, models: ModelSet, at: datetime | None) -> tuple[BuiltPrompt, list[str]]:
         """Returns the prompt for a question and its lines that tell something: all but those that the same question of
         a user gets who never said anything."""
         prompt = self.prompt_for(query, models, at)
-        blank = upcoming(_set_clock(self._nobody.using(models), at), self._blank_session, query)[0]
+        blank = build_upcoming_prompt(_set_clock(self._nobody.using(models), at), self._blank_session, query)[0]
         empty = {line for message in blank.messages for line in str(message.text).splitlines()}
         lines = [line for message in prompt.messages for line in str(message.text).splitlines()]
         return prompt, [line for line in lines if line not in empty]
@@ -108,7 +108,7 @@ def store_talk(conversation: Conversation) -> Iterator[StoredTalk]:
     """Stores the conversations of one user in a data folder of its own and yields them; the folder goes afterwards."""
     off = {"titles": False, "retrieval": False, "database_url": None, "redis_url": None}
     with tempfile.TemporaryDirectory(prefix="gieok-evaluation-") as folder:
-        agent = open_agent(load(data_dir=Path(folder), memory=True, **off), strong_models)
+        agent = open_agent(load_settings(data_dir=Path(folder), memory=True, **off), strong_models)
         try:
             assert agent.memory is not None
             agent.memory.wait(READY_SECONDS)
@@ -138,19 +138,22 @@ def _store_turns(agent: Agent, session: str, turns: Sequence[RecordedTurn]) -> N
         timed = _set_clock(agent, turn.at)
         at = timed.now().timestamp()
         number = timed.store.accept_turn(session, turn.user, at)
-        messages: list[AnyMessage] = [question(clean(turn.user), number, session), AIMessage(turn.answer)]
+        messages: list[AnyMessage] = [
+            make_question_message(clean_text(turn.user), number, session),
+            AIMessage(turn.answer),
+        ]
         tokens = raw_tokens(messages, timed.models().count)
         timed.store.finish_turn(
             session, number, Finished("done", turn.answer, messages_to_dict(messages), tokens=tokens), at
         )
         if number % CHUNK == 0:
-            _summarise(timed, session, number)
-        long_term.after(timed, session)
+            _summarise_due_chunk(timed, session, number)
+        long_term.plan_memory_fold(timed, session)
 
 
-def _summarise(agent: Agent, session: str, number: int) -> None:
+def _summarise_due_chunk(agent: Agent, session: str, number: int) -> None:
     """Makes the summary that is due after a turn and takes it into the context, as the next turn would."""
-    ahead.plan(agent, session, made(agent, agent.store.session(session), number))
+    ahead.plan_next_summary(agent, session, build_session_state(agent, agent.store.session(session), number))
     agent.store.ledger.take(session, list(range(number - CHUNK + 1, number + 1)), RATE)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
-from evaluation.public import own
+from evaluation.public.dataset import own
 from evaluation.public.share import share_words
 from evaluation.public.stored import StoredTalk, small_models, store_talk, strong_models
 from model.modelset import ModelSet

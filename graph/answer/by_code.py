@@ -16,7 +16,7 @@ from babel.units import format_unit
 from langchain_core.messages import AnyMessage, ToolMessage
 
 from graph.choice.question import has_unread
-from prompt import render
+from prompt import render_prompt
 from retrieval.answer.tool import NAME as SEARCH
 from text.fence import find_words
 
@@ -24,29 +24,29 @@ NEAREST = 3
 """Number of sections that the answer names when no section is near enough to be quoted."""
 
 
-def word(messages: Sequence[AnyMessage], language: str) -> str | None:
+def render_answer_by_code(messages: Sequence[AnyMessage], language: str) -> str | None:
     """Returns the answer to a turn, worded from its tools' results; None when the model must answer.
 
     ``messages``: the messages of the turn, the question first.
     """
     question = str(messages[0].text)
     results = [message for message in messages if isinstance(message, ToolMessage)]
-    texts = [_worded(result, question, language) for result in results]
+    texts = [_render_tool_answer(result, question, language) for result in results]
     if not texts or None in texts:
         return None
     return "\n\n".join(text for text in texts if text)
 
 
-def _worded(result: ToolMessage, question: str, language: str) -> str | None:
+def _render_tool_answer(result: ToolMessage, question: str, language: str) -> str | None:
     wording = WORDING.get(result.name or "")
     return wording(result, question, language) if wording and result.status != "error" else None
 
 
-def _as_it_is(result: ToolMessage, question: str, language: str) -> str | None:
+def _repeat_result_text(result: ToolMessage, question: str, language: str) -> str | None:
     return str(result.text)
 
 
-def quote(found: Mapping[str, Any], language: str) -> str | None:
+def render_best_passage(found: Mapping[str, Any], language: str) -> str | None:
     """Returns the best section of a search word for word, with its number; None when no section was near.
 
     ``found``: ``LookUp.plain()``.
@@ -55,10 +55,10 @@ def quote(found: Mapping[str, Any], language: str) -> str | None:
     if not passages or found.get("fallback"):
         return None
     first = passages[0]
-    return render("reply_documents", language, text=first["text"].strip(), number=first["number"])
+    return render_prompt("reply_documents", language, text=first["text"].strip(), number=first["number"])
 
 
-def _quoted(result: ToolMessage, question: str, language: str) -> str | None:
+def _render_search_answer(result: ToolMessage, question: str, language: str) -> str | None:
     """Returns the best section; after a fallback, its sentence (specification 7.5) and the nearest sections.
 
     Returns None when nothing came near the question, so that the model answers: a wrong guess that the documents were
@@ -71,11 +71,11 @@ def _quoted(result: ToolMessage, question: str, language: str) -> str | None:
     sentence = str((look_up.get("fallback") or {}).get("text") or "")
     nearest = "\n".join(f"- {hit['label']}" for hit in step.get("hits", ())[:NEAREST])
     if sentence and nearest:
-        return render("reply_documents_unsure", language, said=sentence, places=nearest)
-    return quote(look_up, language) or sentence or None
+        return render_prompt("reply_documents_unsure", language, said=sentence, places=nearest)
+    return render_best_passage(look_up, language) or sentence or None
 
 
-def _calculated(result: ToolMessage, question: str, language: str) -> str | None:
+def _render_calculation(result: ToolMessage, question: str, language: str) -> str | None:
     """Returns the expression as people write it, and its value; of a day or a time, the sentence."""
     if facts := result.artifact:
         kind = next((name for name in ("day", "count", "moment") if name in facts), "")
@@ -87,17 +87,17 @@ def _calculated(result: ToolMessage, question: str, language: str) -> str | None
 
 
 def _word_day(facts: Mapping[str, str], language: str) -> str:
-    return _day(language, date.fromisoformat(facts["day"]), int(facts["distance"]))
+    return _render_day_distance(language, date.fromisoformat(facts["day"]), int(facts["distance"]))
 
 
 def _word_count(facts: Mapping[str, str], language: str) -> str:
     """Returns the number of days, weeks and so on, and from which day to which it was counted."""
     ends = {name: format_date(date.fromisoformat(facts[name]), "full", locale=language) for name in ("first", "last")}
     if facts["unit"] == "workdays":
-        return render("reply_working_days", language, count=facts["count"], **ends)
-    count = _amount(int(facts["count"]), facts["unit"].removesuffix("s"), language)
-    rest = f" {_amount(int(facts['rest']), 'day', language)}" if facts["rest"] != "0" else ""
-    return render("reply_count", language, count=f"{count}{rest}", **ends)
+        return render_prompt("reply_working_days", language, count=facts["count"], **ends)
+    count = _render_time_amount(int(facts["count"]), facts["unit"].removesuffix("s"), language)
+    rest = f" {_render_time_amount(int(facts['rest']), 'day', language)}" if facts["rest"] != "0" else ""
+    return render_prompt("reply_count", language, count=f"{count}{rest}", **ends)
 
 
 def _word_moment(facts: Mapping[str, str], language: str) -> str:
@@ -107,9 +107,9 @@ def _word_moment(facts: Mapping[str, str], language: str) -> str:
         "time": format_time(moment, "HH:mm", locale=language),
     }
     if not zone:
-        return render("reply_moment", language, **told)
+        return render_prompt("reply_moment", language, **told)
     place = get_timezone_location(zone, locale=language, return_city=True)
-    return render("reply_moment_there", language, place=place, **told)
+    return render_prompt("reply_moment_there", language, place=place, **told)
 
 
 _KOREAN_UNITS = {"day": "일", "week": "주", "month": "개월", "year": "년"}
@@ -120,7 +120,7 @@ _DATED: dict[str, Callable[[Mapping[str, str], str], str]] = {
 }
 
 
-def _timed(result: ToolMessage, question: str, language: str) -> str | None:
+def _render_current_time(result: ToolMessage, question: str, language: str) -> str | None:
     """Returns the date and time, and those days with weekday and distance that the user has just written about, because
     the question may mean them. None where the question asks for more than that: the model has the same as facts."""
     artifact = result.artifact or {}
@@ -135,17 +135,17 @@ def _timed(result: ToolMessage, question: str, language: str) -> str | None:
     name = "reply_time_there" if place else "reply_time"
     where = {"place": place} if place else {}
     meant = [date.fromisoformat(day) for day in artifact.get("dates") or () if day != now.date().isoformat()]
-    lines = [_day(language, day, (day - now.date()).days, "reply_told") for day in meant]
-    return "\n".join([render(name, language, date=today, time=clock, **where), *lines])
+    lines = [_render_day_distance(language, day, (day - now.date()).days, "reply_told") for day in meant]
+    return "\n".join([render_prompt(name, language, date=today, time=clock, **where), *lines])
 
 
-def _day(language: str, day: date, distance: int, name: str = "reply_day") -> str:
+def _render_day_distance(language: str, day: date, distance: int, name: str = "reply_day") -> str:
     text = format_date(day, "full", locale=language)
     way = "ahead" if distance > 0 else "past"
-    return render(f"{name}_{way}", language, date=text, days=_amount(abs(distance), "day", language))
+    return render_prompt(f"{name}_{way}", language, date=text, days=_render_time_amount(abs(distance), "day", language))
 
 
-def _amount(count: int, unit: str, language: str) -> str:
+def _render_time_amount(count: int, unit: str, language: str) -> str:
     """Returns a number with its unit, as the language writes it."""
     if language == "ko":  # the CLDR has no words for months and years there
         return f"{count}{_KOREAN_UNITS[unit]}"
@@ -155,9 +155,9 @@ def _amount(count: int, unit: str, language: str) -> str:
 _SIGNS = {"*": "×", "/": "÷", "-": "−"}
 
 WORDING: dict[str, Callable[[ToolMessage, str, str], str | None]] = {
-    SEARCH: _quoted,
-    "calculate": _calculated,
-    "current_time": _timed,
-    "remember": _as_it_is,
-    "forget": _as_it_is,
+    SEARCH: _render_search_answer,
+    "calculate": _render_calculation,
+    "current_time": _render_current_time,
+    "remember": _repeat_result_text,
+    "forget": _repeat_result_text,
 }

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import Literal
 
 MAX_CHARS = 60
 
@@ -64,15 +63,14 @@ _JOINED = re.compile("[가-힣ㄱ-ㅎㅠㅜ]")
 """Letters that need no space between two phrases."""
 
 
-def _phrase(*tables: str) -> re.Pattern[str]:
+def _compile_phrase_pattern(*tables: str) -> re.Pattern[str]:
     """Returns a pattern that matches one phrase of the tables."""
     phrases = "|".join(re.sub(r"\s+", "", table).replace("_?", "_").replace("_", " ?") for table in tables)
     return re.compile(phrases)
 
 
-_ALL = _phrase(_GREETING, _PARTING, _THANKS, _ALONG)
-_BARE = _phrase(_ALONG)
-_KINDS: dict[Literal["thanked", "parted"], re.Pattern[str]] = {"thanked": _phrase(_THANKS), "parted": _phrase(_PARTING)}
+_ALL = _compile_phrase_pattern(_GREETING, _PARTING, _THANKS, _ALONG)
+_BARE = _compile_phrase_pattern(_ALONG)
 
 
 def is_casual(text: str) -> bool:
@@ -80,32 +78,29 @@ def is_casual(text: str) -> bool:
     words that go along with them («네, 감사합니다», «ok thanks»)."""
     if len(text) > MAX_CHARS:
         return False
-    words = _spoken(text)
-    return bool(words) and any(_consists(form, _ALL) and not _consists(form, _BARE) for form in _forms(words))
+    words = _normalize_message_words(text)
+    return bool(words) and any(
+        _is_phrase_sequence(form, _ALL) and not _is_phrase_sequence(form, _BARE)
+        for form in _list_courtesy_spellings(words)
+    )
 
 
-def kind(text: str) -> Literal["thanked", "parted", ""]:
-    """Returns whether a casual message thanks or takes leave; '' when the message only greets."""
-    forms = _forms(_spoken(text))
-    return next((name for name, phrase in _KINDS.items() if any(map(phrase.search, forms))), "")
-
-
-def _spoken(text: str) -> str:
+def _normalize_message_words(text: str) -> str:
     """Returns the words of a message in lower case, with one space between them."""
-    plain = "".join(map(_plain, unicodedata.normalize("NFC", text))).casefold().replace("’", "'")
-    return " ".join("".join(sign if _speaks(sign) else " " for sign in plain).split())
+    plain = "".join(map(_normalize_sign_width, unicodedata.normalize("NFC", text))).casefold().replace("’", "'")
+    return " ".join("".join(sign if _is_word_sign(sign) else " " for sign in plain).split())
 
 
-def _plain(sign: str) -> str:
+def _normalize_sign_width(sign: str) -> str:
     """Returns a full-width sign in its usual form; keeps Korean letters on their own («ㅋ»)."""
     return sign if "ㄱ" <= sign <= "ㆎ" else unicodedata.normalize("NFKC", sign)
 
 
-def _speaks(sign: str) -> bool:
+def _is_word_sign(sign: str) -> bool:
     return sign.isalnum() or sign == "'"
 
 
-def _consists(text: str, phrase: re.Pattern[str]) -> bool:
+def _is_phrase_sequence(text: str, phrase: re.Pattern[str]) -> bool:
     """Returns whether a text is a sequence of phrases and nothing else.
 
     Looks for phrases once from each place, however many ways lead to the place. A regular expression for the whole text
@@ -120,7 +115,7 @@ def _consists(text: str, phrase: re.Pattern[str]) -> bool:
     return len(text) in reached
 
 
-def _forms(words: str) -> set[str]:
+def _list_courtesy_spellings(words: str) -> set[str]:
     """Returns the words in two spellings, with drawn-out signs cut to one and to two («heyyyy», «goooood»). Makes
     playful endings plain."""
     plain = re.sub(r"(?<=[세에해아어워])용\b", "요", re.sub(r"(?<=니)[당닷]\b", "다", words))

@@ -1,8 +1,8 @@
 """Documents in the chat: the tool ``search_documents`` of one turn, or a search before its answer (design 7.5).
 
-A search is stored with its turn. Its step (in ``store.Turn.steps``; an event ``ToolFinished`` while the turn runs) has
-``LookUp.plain()`` as its ``artifact``. ``look_ups`` and ``citations`` read the artifact back, also after a refresh, an
-export or an import.
+A search is stored with its turn. Its step (in ``store.TurnRow.steps``; an event ``ToolFinished`` while the turn runs)
+has ``LookUp.plain()`` as its ``artifact``. ``look_ups`` and ``find_turn_citations`` read the artifact back, also after
+a refresh, an export or an import.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from typing import Any
 from langchain_core.messages import AnyMessage, HumanMessage
 from langchain_core.tools import BaseTool, ToolException
 
-from errors import GieokError, trace
+from errors import GieokError, format_error_trace
 from graph.context.prompt import Changing
-from graph.context.report import LeftOut
-from graph.context.turns import current
+from graph.context.report import PromptOmission
+from graph.context.turns import find_current_messages
 from graph.turn.channel import Channel
-from graph.turn.engine import Engine
 from graph.turn.event import ToolFinished, ToolStarted
+from graph.turn.process.engine import TurnEngine
 from graph.turn.runtime import Notes
 from model.call.stream import Stopped
 from model.modelset import ModelSet
-from prompt import render
+from prompt import render_prompt
 from retrieval.answer.kind import asked_for
 from retrieval.answer.lookup import LookUp
 from retrieval.answer.loop import CALLS
-from retrieval.answer.tool import LEANING_WORDS, MEANT, NAME, result, tool
+from retrieval.answer.tool import LEANING_WORDS, MEANT, NAME, build_document_tool, render_search_result
 from retrieval.batch import NICE
-from retrieval.calculation.question import read_question
+from retrieval.calculation.question import read_table_question
 from retrieval.calculation.tool import NAME as QUERY
 from retrieval.calculation.tool import query_tool
 from retrieval.document import COLLECTIONS, SearchScope
@@ -43,26 +43,26 @@ from retrieval.library import Library
 from retrieval.product_docs import first_run
 from settings import Settings
 from store import Session
-from store.opening import TurnPlace
+from store.session.opening import TurnPlace
 from text.fence import find_words
 
 log = logging.getLogger(__name__)
 
 
-def quiet(engine: Engine) -> AbstractContextManager[None]:
+def pause_document_embedding(engine: TurnEngine) -> AbstractContextManager[None]:
     """Returns a context in which the embedding of documents waits, for the time of an answer (design 5.4)."""
     return engine.library.quiet() if engine.library is not None else nullcontext()
 
 
-def scope(session: Session, with_files: bool) -> SearchScope:
+def build_turn_search_scope(session: Session, with_files: bool) -> SearchScope:
     """Returns the documents that a turn is answered from: the session's collections and the conversation's files.
     ``with_files``: files came with its question."""
     chosen = COLLECTIONS if session.collections is None else session.collections
     return SearchScope(tuple(name for name in COLLECTIONS if name in chosen), session.id, with_files)
 
 
-def search(
-    engine: Engine,
+def build_turn_search(
+    engine: TurnEngine,
     session: Session,
     place: TurnPlace | None,
     models: ModelSet,
@@ -74,16 +74,16 @@ def search(
     is. ``place``: of the turn, if it has begun."""
     if engine.library is None:
         return None
-    within = scope(session, place is not None and place.with_files)
+    within = build_turn_search_scope(session, place is not None and place.with_files)
     if engine.library.is_empty(within):
         return None
     question = find_words(place.question) if place is not None else ""
     return Search(engine.library, within, engine.prompting, models, notes, language, channel or Channel(), question)
 
 
-def offered(engine: Engine, session: Session) -> Sequence[BaseTool]:
+def list_document_tools(engine: TurnEngine, session: Session) -> Sequence[BaseTool]:
     """Returns the document tools that the next turn would be offered, for the description of its prompt."""
-    turn_search = search(engine, session, None, engine.models(), Notes(), "en")
+    turn_search = build_turn_search(engine, session, None, engine.models(), Notes(), "en")
     return turn_search.tools if turn_search else ()
 
 
@@ -116,7 +116,7 @@ class Search:
         they have tables."""
         if self._settings.retrieval_first:
             return self._table_tools()
-        search_tool = tool(self.look_up)
+        search_tool = build_document_tool(self.look_up)
         search_tool.metadata = {**(search_tool.metadata or {}), MEANT: self._is_meant()}
         return (search_tool, *self._table_tools())
 
@@ -124,7 +124,7 @@ class Search:
         """Returns whether the question means the documents: it came with files, or code can answer it from a table."""
         by_code = self._models.profile.documents == "quoted"
         return self._scope.asked_with_files or (
-            by_code and read_question(self._asked, self._library.sheets(self._scope)) is not None
+            by_code and read_table_question(self._asked, self._library.sheets(self._scope)) is not None
         )
 
     def _table_tools(self) -> Sequence[BaseTool]:
@@ -132,7 +132,7 @@ class Search:
         if self._models.profile.documents == "quoted":
             return ()
         sheets = self._library.sheets(self._scope)
-        return (query_tool(self._library, sheets, self._language, self._numbered),) if sheets else ()
+        return (query_tool(self._library, sheets, self._language, self._number_passages),) if sheets else ()
 
     def look_up(self, query: str) -> LookUp:
         """Runs one search with the tool calls that are left of the turn's three (specification 7.8).
@@ -153,44 +153,46 @@ class Search:
         if judge_calls:
             tokens = (outcome.prompt_tokens, 0, outcome.answer_tokens)
             self._notes.add_tokens(*tokens, models.exact, models, judge_calls, side=True)
-        return self._numbered(outcome)
+        return self._number_passages(outcome)
 
-    def first(self, messages: Sequence[AnyMessage]) -> Sequence[Changing]:
+    def search_before_answer(self, messages: Sequence[AnyMessage]) -> Sequence[Changing]:
         """Searches before the answer, without asking the model (setting ``retrieval_first``). Returns the passages,
         which go before the question. Searches once a turn and stores a step, as if the model had called the tool.
         Raises ``Stopped``."""
-        self._question = str(current(messages)[0].text)
+        self._question = str(find_current_messages(messages)[0].text)
         if not self._settings.retrieval_first:
             return ()
         if self._first is None:
-            self._first = [self._searched(query(messages))]
+            self._first = [self._search_with_step(build_first_search_query(messages))]
         return self._first
 
-    def _searched(self, query: str) -> Changing:
+    def _search_with_step(self, query: str) -> Changing:
         began, started = time.monotonic(), ToolStarted("search-first", NAME, {"query": query})
         self._channel.emit(started)
-        part, artifact, ok = self._tried(query)
+        part, artifact, ok = self._try_first_search(query)
         seconds, found = time.monotonic() - began, bool((artifact or {}).get("passages"))
         finished = ToolFinished(started.call, NAME, part.text, ok, seconds, artifact, found)
         self._notes.steps.append((started, finished))
         self._channel.emit(finished)
         return part
 
-    def _tried(self, query: str) -> tuple[Changing, dict[str, Any] | None, bool]:
+    def _try_first_search(self, query: str) -> tuple[Changing, dict[str, Any] | None, bool]:
         """Returns the part, the artifact of the search, and whether the search succeeded: a failing library does not
         fail the turn."""
         budget = self._settings.budget_retrieval
         try:
             outcome = self.look_up(query)
         except GieokError as error:
-            text = render("documents_failed", self._language, said=error.text())
+            text = render_prompt("documents_failed", self._language, said=error.text())
             return Changing("retrieval", text, budget), None, False
         items = tuple(passage.label for passage in outcome.passages)
-        cut = tuple(LeftOut(label, "documents_budget") for label in outcome.cut)
-        part = Changing("retrieval", result(outcome, asked=False), outcome.budget, items=items, left_out=cut)
+        cut = tuple(PromptOmission(label, "documents_budget") for label in outcome.cut)
+        part = Changing(
+            "retrieval", render_search_result(outcome, asked=False), outcome.budget, items=items, left_out=cut
+        )
         return part, outcome.plain(), True
 
-    def _numbered(self, found: LookUp) -> LookUp:
+    def _number_passages(self, found: LookUp) -> LookUp:
         """Numbers the passages: a passage keeps its number for the whole turn, and no two passages share a number."""
         passages = []
         for cited in found.passages:
@@ -199,11 +201,11 @@ class Search:
         return replace(found, passages=tuple(passages))
 
 
-def query(messages: Sequence[AnyMessage]) -> str:
+def build_first_search_query(messages: Sequence[AnyMessage]) -> str:
     """Returns the query for the last user message; puts the question before it in front of a very short message."""
-    question, *_ = current(messages)
+    question, *_ = find_current_messages(messages)
     text = find_words(str(question.text))
-    before = messages[: -len(current(messages))]
+    before = messages[: -len(find_current_messages(messages))]
     earlier = [find_words(str(message.text)) for message in before if isinstance(message, HumanMessage)]
     return f"{earlier[-1]} {text}" if earlier and len(text.split()) <= LEANING_WORDS else text
 
@@ -214,10 +216,10 @@ def query(messages: Sequence[AnyMessage]) -> str:
 def look_ups(steps: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Returns the traces of a turn's searches, in order: ``LookUp.plain()`` of every finished search.
 
-    ``steps``: ``store.Turn.steps``. Keys of a trace: question, language, passages (see ``citations``), cut (labels of
-    passages that the budget had no room for), budget (tokens, 0 for a quotation), trace (per tool call: tool,
-    arguments, hits with dense, lexical, fused and reranked ranks, judgement, reason, tokens, seconds), sufficiency,
-    confidence, missing, fallback (kind, text, links), calls, prompt_tokens, answer_tokens, seconds.
+    ``steps``: ``store.TurnRow.steps``. Keys of a trace: question, language, passages (see ``find_turn_citations``), cut
+    (labels of passages that the budget had no room for), budget (tokens, 0 for a quotation), trace (per tool call:
+    tool, arguments, hits with dense, lexical, fused and reranked ranks, judgement, reason, tokens, seconds),
+    sufficiency, confidence, missing, fallback (kind, text, links), calls, prompt_tokens, answer_tokens, seconds.
     """
     return [dict(step["artifact"]) for step in steps if step.get("name") in (NAME, QUERY) and step.get("artifact")]
 
@@ -232,7 +234,7 @@ def offered_links(steps: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
     return list({link["url"]: link for link in links}.values())
 
 
-def citations(steps: Sequence[Mapping[str, Any]]) -> dict[int, dict[str, Any]]:
+def find_turn_citations(steps: Sequence[Mapping[str, Any]]) -> dict[int, dict[str, Any]]:
     """Returns the passages that the numbers in a turn's answer stand for, by number. Keys: number, passage (its id;
     ``PassageUnknown`` once its document has changed), section (for ``Library.section``), document, label, title, path,
     text (as the model got it), expanded (the text is the whole section)."""
@@ -241,7 +243,7 @@ def citations(steps: Sequence[Mapping[str, Any]]) -> dict[int, dict[str, Any]]:
 
 def brought_chars(steps: Sequence[Mapping[str, Any]]) -> int:
     """Counts the characters of the passages that a turn's searches gave. The passages stay with the turn's question
-    (``graph.context.prompt.past``), so no summary is measured against them (decision 8)."""
+    (``graph.context.prompt.reduce_past_message``), so no summary is measured against them (decision 11)."""
     return sum(
         len(str(passage.get("text", ""))) for outcome in look_ups(steps) for passage in outcome.get("passages", ())
     )
@@ -250,7 +252,7 @@ def brought_chars(steps: Sequence[Mapping[str, Any]]) -> int:
 # --- the product's own documents --------------------------------------------------------------------
 
 
-def begin(engine: Engine) -> None:
+def start_product_docs_indexing(engine: TurnEngine) -> None:
     """Indexes the product's own documents in a background thread, if none are indexed yet. An app calls this when it
     opens.
 
@@ -276,7 +278,7 @@ def _first_run(library: Library) -> None:
     except GieokError as error:
         log.warning("the product's own documents were not indexed: %s", error.code)
     except Exception as error:  # nobody waits for this thread, so it reports its own errors
-        log.error("the product's own documents were not indexed: %s", trace(error))
+        log.error("the product's own documents were not indexed: %s", format_error_trace(error))
     else:
         if indexed is not None:
             log.info("indexed %d passages of the product's own documents", indexed.passages)

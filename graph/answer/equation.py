@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from graph.tool import arithmetic
+from graph.tool.calculation import arithmetic
 
 LOOK_BACK = 200
 """Characters before an equals sign that are searched for the left side of the sum."""
@@ -49,13 +49,13 @@ class Equations:
     def feed(self, text: str) -> str:
         """Takes the next piece of the answer; returns the text, corrected, that can be shown now."""
         self._held += text
-        return self._let_go(len(self._held) - self._open())
+        return self._let_go(len(self._held) - self._count_held_chars())
 
     def end(self) -> str:
         """Returns the text that is still held back, corrected."""
         return self._let_go(len(self._held))
 
-    def _open(self) -> int:
+    def _count_held_chars(self) -> int:
         """Returns how many characters at the end must wait for the next piece."""
         result = max(_RESULT.finditer(self._held), key=lambda match: match.start(), default=None)
         if result is not None and len(self._held) - result.end() < ENOUGH and "\n" not in self._held[result.end() :]:
@@ -65,7 +65,7 @@ class Equations:
 
     def _let_go(self, upto: int) -> str:
         ready, self._held = self._held[:upto], self._held[upto:]
-        shown = self._again(self._put_right(ready))
+        shown = self._replace_wrong_values(self._put_right(ready))
         self._seen += shown
         return shown
 
@@ -74,12 +74,12 @@ class Equations:
         for result in _RESULT.finditer(text):
             corrected += text[at : result.start("value")]
             before = f"{self._seen}{corrected}"[: -len(text[result.start() : result.start("value")])]
-            right = None if _AFTER.match(text[result.end() :]) else self._right(before, result)
+            right = None if _AFTER.match(text[result.end() :]) else self._find_right_value(before, result)
             corrected += right if right is not None else text[result.start("value") : result.end()]
             at = result.end()
         return corrected + text[at:]
 
-    def _right(self, before: str, result: re.Match[str]) -> str | None:
+    def _find_right_value(self, before: str, result: re.Match[str]) -> str | None:
         """Returns the right value of a sum when the answer has another value; None when there is nothing to correct."""
         if before.count("```") % 2:
             return None
@@ -87,38 +87,40 @@ class Equations:
         left = _LEFT.search(line)
         if left is None or _NAMED.search(line[: left.start()]):
             return None
-        plain = _plain(left[0])
+        plain = _read_equation_side(left[0])
         try:
-            value, _ = arithmetic.evaluate(plain)
-            written, _ = arithmetic.evaluate(_plain(f"{result['value']}{result['scale'] or ''}"))
+            value, _ = arithmetic.evaluate_expression(plain)
+            written, _ = arithmetic.evaluate_expression(
+                _read_equation_side(f"{result['value']}{result['scale'] or ''}")
+            )
         except arithmetic.CannotCalculate:
             return None
-        if _near(value, written, result["value"]):
+        if _is_written_value_right(value, written, result["value"]):
             return None
-        shown = _shown(value, "," in result["value"] or abs(value) >= 10_000)
+        shown = _format_corrected_value(value, "," in result["value"] or abs(value) >= 10_000)
         self.told(plain, shown)
         if sum(letter.isdigit() for letter in result["value"]) >= LEAST_DIGITS and not result["scale"]:
             self._wrong[result["value"]] = shown
         return shown
 
-    def _again(self, text: str) -> str:
+    def _replace_wrong_values(self, text: str) -> str:
         for wrong, right in self._wrong.items():
             text = re.sub(rf"(?<![\d.,]){re.escape(wrong)}(?![\d]|[.,]\d)", right, text)
         return text
 
 
-def _plain(text: str) -> str:
+def _read_equation_side(text: str) -> str:
     """Returns one side of an equation as a plain expression, without its units."""
-    text = arithmetic.understand(re.sub(r"(?<=[\d\s)])[xX](?=\s?[\d(₩$€£¥])", "*", text))
+    text = arithmetic.normalize_expression(re.sub(r"(?<=[\d\s)])[xX](?=\s?[\d(₩$€£¥])", "*", text))
     return re.sub(r"[^\d.+\-*/()%]", "", re.sub(r"[^\W\d_]+", "", text))
 
 
-def _near(value: Decimal, written: Decimal, text: str) -> bool:
+def _is_written_value_right(value: Decimal, written: Decimal, text: str) -> bool:
     """Returns whether the written value is ``value``, exactly or cut or rounded to the decimals that ``text`` shows."""
     unit = Decimal(1).scaleb(-len(text.partition(".")[2]))
     return value == written or (value % unit != 0 and abs(value - written) < unit)
 
 
-def _shown(value: Decimal, grouped: bool) -> str:
+def _format_corrected_value(value: Decimal, grouped: bool) -> str:
     rounded = value.quantize(Decimal("0.01")) if value != value.to_integral_value() else value.to_integral_value()
     return f"{rounded:,f}" if grouped else f"{rounded:f}"

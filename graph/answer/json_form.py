@@ -20,7 +20,8 @@ from referencing import Registry
 from referencing.exceptions import Unresolvable
 
 from errors import FormUnmet
-from model.call.json_reply import objects
+from model.call.json_reply import find_json_objects
+from text.clean import refuse_json_constant
 
 MOST_REFERENCES = 20_000
 """References that one check follows: a schema of a few lines can refer to itself without end."""
@@ -57,7 +58,7 @@ class JsonForm:
         """Returns the JSON of a model's reply, which may stand in a fence or among other words. Raises
         ``FormUnmet``."""
         try:
-            value = json.loads(reply, parse_constant=_refuse_constant)
+            value = json.loads(reply, parse_constant=refuse_json_constant)
         except (ValueError, RecursionError):
             return self._read_inside(reply)
         self._check(value)
@@ -65,7 +66,7 @@ class JsonForm:
 
     def _read_inside(self, reply: str) -> str:
         unmet = FormUnmet(reason="it is no JSON")
-        for value in objects(reply):
+        for value in find_json_objects(reply):
             try:
                 self._check(value)
             except FormUnmet as error:
@@ -80,7 +81,7 @@ class JsonForm:
                 raise FormUnmet(reason="it is no JSON object")
             return
         try:
-            _checker(self.schema).validate(value)
+            _build_schema_validator(self.schema).validate(value)
         except ValidationError as error:
             raise FormUnmet(reason=f"{error.json_path}: {error.message}"[:REASON_CHARS]) from error
         except (Unresolvable, RecursionError, _TooManyReferences) as error:
@@ -108,7 +109,7 @@ class _TooManyReferences(Exception):
     """The error of a check that follows references without end."""
 
 
-def _checker(schema: Mapping[str, Any]) -> Validator:
+def _build_schema_validator(schema: Mapping[str, Any]) -> Validator:
     """Returns the check of one value against a schema, without what could take hours or lead elsewhere."""
     kind = validator_for(schema, Draft202012Validator)
     rules, left = kind.VALIDATORS, [MOST_REFERENCES]
@@ -127,22 +128,20 @@ def _checker(schema: Mapping[str, Any]) -> Validator:
             yield from rules["additionalProperties"](validator, more, instance, within) or ()
 
     references = {name: follow(name) for name in ("$ref", "$dynamicRef", "$recursiveRef") if name in rules}
-    unchecked = dict.fromkeys(("pattern", "patternProperties", "unevaluatedProperties", "unevaluatedItems"), _pass)
+    unchecked = dict.fromkeys(
+        ("pattern", "patternProperties", "unevaluatedProperties", "unevaluatedItems"), _accept_any_instance
+    )
     own: Any = extend(kind, {**references, **unchecked, "additionalProperties": check_additional})
-    own.evolve = _evolve
+    own.evolve = _evolve_validator
     checker: Validator = own(schema, registry=Registry())
     return checker
 
 
-def _evolve(validator: Validator, **changes: Any) -> Validator:
+def _evolve_validator(validator: Validator, **changes: Any) -> Validator:
     """Returns the same check for a part of the schema: jsonschema takes its own, with all rules, for a part that names
     its draft («$schema»)."""
     return attrs.evolve(validator, **changes)
 
 
-def _pass(*_: Any) -> Iterator[ValidationError]:
+def _accept_any_instance(*_: Any) -> Iterator[ValidationError]:
     return iter(())
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(name)

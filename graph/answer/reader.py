@@ -17,8 +17,8 @@ from graph.answer.equation import Equations
 from graph.answer.stop_word import StopWords
 from graph.answer.text_call import TextCalls
 from model.call.thought import is_moved, read_thought
-from text import loop
-from text.clean import clean
+from text.answer import loop
+from text.clean import clean_text
 
 
 class Think(Protocol):
@@ -61,7 +61,7 @@ class AnswerReader:
 
     def hear(self, chunk: AIMessageChunk) -> bool:
         """Takes the next chunk; returns whether the answer is over, because the model would go on in vain."""
-        said, thought, moved = clean(str(chunk.text)), clean(read_thought(chunk)), is_moved(chunk)
+        said, thought, moved = clean_text(str(chunk.text)), clean_text(read_thought(chunk)), is_moved(chunk)
         if self._began is None and (said or thought):
             self._began = time.monotonic()
         if moved:
@@ -86,7 +86,7 @@ class AnswerReader:
     def _grow(self, piece: str) -> None:
         if text := self._sums.feed(piece) if self.small else piece:
             self._show(text)
-            self._loop_start = loop.begins(self.answer) if self.small else None
+            self._loop_start = loop.find_loop_start(self.answer) if self.small else None
 
     def _show(self, text: str) -> None:
         self.show(text)

@@ -16,8 +16,8 @@ from typing import Any
 from langchain_core.messages import ToolCall
 
 from graph.tool.tool_call import make_call
+from text.answer.markdown_code import is_in_code
 from text.cut import find_overlap
-from text.markdown_code import is_in_code
 
 OPENING = "<tool_call>"
 _INTROS = ("", "```", "```json", "```tool_call", "```tool_code", "[tool_calls]", "<|python_tag|>")

@@ -1,4 +1,8 @@
-"""Chooses tools: the model itself (``native``), or a router before the model is asked (``routed``) (design 9.3)."""
+"""Chooses tools: the model itself (``native``), or a router before the model is asked (``routed``) (design 9.3).
+
+Shows ``choose_tool_calls`` to the nodes; ``train`` learns the router's weights from its examples.
+May import ``graph.tool``, ``graph.context``, ``model``, ``retrieval.answer``, ``prompt`` and ``text``.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +14,9 @@ from langchain_core.tools import BaseTool
 
 from graph.choice import native, routed
 from graph.choice.expression import Sum
-from graph.context.clock import Clock, local
+from graph.context.clock import Clock, read_local_time
 from graph.context.prompt import Layout
-from graph.context.turns import current
+from graph.context.turns import find_current_messages
 from graph.tool.tool_call import make_call
 from model.call.stream import Model
 from model.modelset import ModelSet
@@ -21,34 +25,34 @@ from retrieval.answer.tool import MEANT, QUERY_CHARS
 from text.fence import find_words
 
 
-def layout(profile: Profile) -> Layout:
+def choose_prompt_layout(profile: Profile) -> Layout:
     """Returns how tools and memory stand in the prompt."""
     if profile.tools == "native":
         return "messages"
     return "bare" if profile.prompt == "bare" else "inline"
 
 
-def prepare(models: ModelSet, tools: Sequence[BaseTool]) -> Model:
+def prepare_chat_model(models: ModelSet, tools: Sequence[BaseTool]) -> Model:
     """Returns the chat model; binds the tools to it when the model calls tools itself."""
-    return native.prepare(models, tools) if models.profile.tools == "native" else models.chat
+    return native.bind_tool_forms(models, tools) if models.profile.tools == "native" else models.chat
 
 
 def form_mark(profile: Profile, tools: Sequence[BaseTool]) -> str:
     """Returns the mark of the tools' forms; empty when a router chooses, because no forms are sent then."""
-    return native.mark(tools) if profile.tools == "native" and tools else ""
+    return native.hash_tool_forms(tools) if profile.tools == "native" and tools else ""
 
 
-def form_tokens(models: ModelSet, tools: Sequence[BaseTool]) -> int:
+def count_form_tokens(models: ModelSet, tools: Sequence[BaseTool]) -> int:
     """Returns the tokens that the tools' JSON forms take beside the messages; 0 when a router chooses."""
-    return native.form_tokens(models, tools) if models.profile.tools == "native" else 0
+    return native.count_native_form_tokens(models, tools) if models.profile.tools == "native" else 0
 
 
-def choose(
+def choose_tool_calls(
     profile: Profile,
     tools: Sequence[BaseTool],
     messages: Sequence[AnyMessage],
     write: Callable[[Sum], str | None] = lambda asked: None,
-    now: Clock = local,
+    now: Clock = read_local_time,
 ) -> list[ToolCall]:
     """Returns the calls that run before the model is asked for the answer; none when the model calls tools itself.
 
@@ -57,11 +61,13 @@ def choose(
     """
     if profile.tools == "native" or not tools:
         return []
-    question, *_ = turn = current(messages)
+    question, *_ = turn = find_current_messages(messages)
     earlier = [find_words(str(it.text)) for it in messages[: -len(turn)] if isinstance(it, HumanMessage)]
     text = find_words(str(question.text))
     asked = Sum.read(text, _last_sum(messages[: -len(turn)]), now())
-    return routed.choose(text, earlier, tools, partial(write, asked), now) or _meant(text, tools)
+    return routed.route_tool_calls(text, earlier, tools, partial(write, asked), now) or _make_file_search_calls(
+        text, tools
+    )
 
 
 def _last_sum(earlier: Sequence[AnyMessage]) -> tuple[str, str] | None:
@@ -75,7 +81,7 @@ def _last_sum(earlier: Sequence[AnyMessage]) -> tuple[str, str] | None:
     return None
 
 
-def _meant(question: str, tools: Sequence[BaseTool]) -> list[ToolCall]:
+def _make_file_search_calls(question: str, tools: Sequence[BaseTool]) -> list[ToolCall]:
     """Returns the calls that search the files of the question; none when no files came with it."""
     names = [tool.name for tool in tools if (tool.metadata or {}).get(MEANT)]
     query = {"query": question[:QUERY_CHARS]}

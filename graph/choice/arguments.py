@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from graph.choice.expression import stated
-from graph.choice.feature import Label, core
-from graph.tool import zone
+from graph.choice.expression import read_stated_expression
+from graph.choice.feature import Label, extract_message_core
+from graph.tool.calculation import zone
 from graph.tool.recall import QUERY_CHARS as RECALL_CHARS
 from graph.tool.time import LOCAL
 from retrieval.answer.tool import NAME as SEARCH
@@ -17,7 +17,7 @@ from retrieval.answer.tool import QUERY_CHARS
 _THERE = re.compile(r"\bthere\b|거기|거긴|그쪽|그곳", re.IGNORECASE)
 
 
-def calls(
+def build_label_calls(
     label: Label,
     question: str,
     previous: str | None,
@@ -34,12 +34,12 @@ def calls(
     if label == "time" and (formula := write()):
         return [("calculate", {"expression": formula})]
     if label == "time":
-        first, *others = zones(question, previous)
+        first, *others = find_question_zones(question, previous)
         days = dates or (earlier_dates if [first, *others] == [LOCAL] else ())
         call = {"zone": first, "dates": list(days)} if days else {"zone": first}
         return [("current_time", call), *(("current_time", {"zone": place}) for place in others)]
     if label == "calculate":
-        formula = stated(question) or write()
+        formula = read_stated_expression(question) or write()
         return [("calculate", {"expression": formula})] if formula else []
     if label == "documents":
         return [(SEARCH, {"query": question[:QUERY_CHARS]})]
@@ -48,10 +48,10 @@ def calls(
     return [(label, {"message": question})] if label != "none" else []
 
 
-def zones(question: str, previous: str | None) -> list[str]:
+def find_question_zones(question: str, previous: str | None) -> list[str]:
     """Returns the zones that a question about the time names; when the question says «there», the zones of the question
     before. Falls back to the local zone."""
-    place_zones = zone.named(core(question))
+    place_zones = zone.find_named_zones(extract_message_core(question))
     if not place_zones and previous and _THERE.search(question):
-        place_zones = zone.named(core(previous))
+        place_zones = zone.find_named_zones(extract_message_core(previous))
     return place_zones or [LOCAL]

@@ -2,7 +2,7 @@
 
 Code reads a message that is nothing but an expression («15 곱하기 24는?», «12*(3+4)»), and whole questions about days
 (``graph.choice.question``). What other words ask for is language, so the model writes the expression, and code checks
-its numbers, dates and places, and calculates it (decisions 48 and 71).
+its numbers, dates and places, and calculates it.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 
 from errors import EmptyAnswer, RequestRejected
 from graph.choice.question import QuestionParts, find_parts
-from graph.tool import arithmetic, zone
-from graph.tool.expression import GRAMMAR, HERE, is_dated, reckon
-from model.call.stream import Model, complete
-from prompt import render
-from text.calendar import find_amounts
+from graph.tool.calculation import arithmetic, zone
+from graph.tool.calculation.expression import GRAMMAR, HERE, is_dated, reckon_expression
+from model.call.stream import Model, complete_answer
+from prompt import render_prompt
+from text.date.calendar import find_amounts
 
 MAX_CHARS = 400
 """Most characters of a message whose expression is read or asked for."""
@@ -52,7 +52,7 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _HOUR = re.compile(r"(\d{1,2}):(\d\d)")
 _NAME = r"sqrt|factorial|log|ln|round|abs|pi"
 _ALONE = re.compile(rf"((?:{_NAME}|[-+*/%().,\d])+?)[은는을를.]?")
-"""Matches an expression as ``arithmetic.understand`` writes it, and the particle behind it."""
+"""Matches an expression as ``arithmetic.normalize_expression`` writes it, and the particle behind it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,37 +77,40 @@ class Sum:
         return cls(message, previous, parts if is_dated else None)
 
 
-def stated(message: str) -> str | None:
+def read_stated_expression(message: str) -> str | None:
     """Returns the expression that the message is; None when the message has other words."""
-    found = _ALONE.fullmatch(arithmetic.understand(message)) if len(message) <= MAX_CHARS else None
+    found = _ALONE.fullmatch(arithmetic.normalize_expression(message)) if len(message) <= MAX_CHARS else None
     if _DATE.search(message):
         return None
     return found[1] if found and can_be_solved(found[1]) else None
 
 
-def request(asked: Sum, language: str, conversation: Sequence[AnyMessage]) -> list[AnyMessage]:
+def build_expression_prompt(asked: Sum, language: str, conversation: Sequence[AnyMessage]) -> list[AnyMessage]:
     """Returns the messages that ask for the expression. They stand behind the ``conversation``, so that the server can
     go on from what it has evaluated, now and for the next answer."""
     if asked.named is not None:
-        messages = [*conversation, SystemMessage(render("expression_of_days", language))]
+        messages = [*conversation, SystemMessage(render_prompt("expression_of_days", language))]
         for text, formula in DATED_EXAMPLES:
             messages += [HumanMessage(text), AIMessage(formula)]
         return [*messages, HumanMessage(write_dates(asked.named))]
     shown = [*EXAMPLES, *([asked.previous] if asked.previous else [])]
-    messages = [*conversation, SystemMessage(render("expression", language))]
+    messages = [*conversation, SystemMessage(render_prompt("expression", language))]
     for text, formula in shown:
-        messages += [HumanMessage(arithmetic.digits(text)), AIMessage(formula)]
-    return [*messages, HumanMessage(arithmetic.digits(asked.message))]
+        messages += [HumanMessage(arithmetic.write_numbers_in_digits(text)), AIMessage(formula)]
+    return [*messages, HumanMessage(arithmetic.write_numbers_in_digits(asked.message))]
 
 
-def write(model: Model, messages: Sequence[AnyMessage], stop: threading.Event | None) -> AIMessage | None:
-    """Returns the model's reply to ``request``; None when the server refuses the request or replies nothing.
+def ask_model_expression(
+    model: Model, messages: Sequence[AnyMessage], stop: threading.Event | None
+) -> AIMessage | None:
+    """Returns the model's reply to ``build_expression_prompt``; None when the server refuses the request or replies
+    nothing.
 
     Raises ``Stopped``, and the other errors of the model's server.
     """
     shape = {"temperature": 0, "max_tokens": REPLY_TOKENS, "extra_body": {"grammar": GRAMMAR}}
     try:
-        return complete(model, list(messages), stop=stop, **shape)
+        return complete_answer(model, list(messages), stop=stop, **shape)
     except (RequestRejected, EmptyAnswer):
         return None
 
@@ -122,15 +125,15 @@ def write_dates(named: QuestionParts) -> str:
     return text
 
 
-def holds(formula: str, asked: Sum) -> bool:
+def is_expression_faithful(formula: str, asked: Sum) -> bool:
     """Returns whether the expression can be calculated, has every number of the message except 1, and no large number
     that neither this message nor the sum before has. One about days or times has the dates, times, places and numbers
     of the message, all of them and no others."""
     if asked.named is not None:
         return _holds_named(formula, asked.named)
-    used, said = numbers(formula), numbers(asked.message)
-    known = said | numbers(" ".join(asked.previous or ())) | KNOWN
-    missing = [number for number in said - {Decimal(1)} if used.isdisjoint(_forms(number))]
+    used, said = find_text_numbers(formula), find_text_numbers(asked.message)
+    known = said | find_text_numbers(" ".join(asked.previous or ())) | KNOWN
+    missing = [number for number in said - {Decimal(1)} if used.isdisjoint(_list_percentage_forms(number))]
     made_up = [number for number in used if number > SMALL_NUMBER and number not in known]
     return not missing and not made_up and can_be_solved(formula)
 
@@ -146,13 +149,13 @@ def _holds_named(formula: str, named: QuestionParts) -> bool:
     if not is_dated(formula) or re.search(r"next|last|nth", formula):
         return False
     try:
-        reckon(formula, datetime.combine(named.today, time(), UTC))
+        reckon_expression(formula, datetime.combine(named.today, time(), UTC))
     except arithmetic.CannotCalculate:
         return False
     dates = {str(day.first) for day in named.days if day.first != named.today}
     clocks = {(clock.hour % 24, clock.minute) for clock in named.clocks}
     places = [place.strip() for inside in re.findall(r"time\(([^)]*)\)", formula) for place in inside.split(",")]
-    zones = {zone.find(place) for place in places if place != HERE and not _HOUR.fullmatch(place)}
+    zones = {zone.find_place_zone(place) for place in places if place != HERE and not _HOUR.fullmatch(place)}
     places_named = {place.zone for place in named.places}
     steps = {int(count) for count in re.findall(r"[+-] (\d+)", formula)}
     counts = {amount.count for amount in find_amounts(named.rest)} | ({abs(named.minutes)} if named.minutes else set())
@@ -165,12 +168,12 @@ def _holds_named(formula: str, named: QuestionParts) -> bool:
     )
 
 
-def numbers(text: str) -> set[Decimal]:
+def find_text_numbers(text: str) -> set[Decimal]:
     """Returns the numbers of a text; «3만 5천» is 35000."""
-    return {Decimal(number) for number in re.findall(r"\d+(?:\.\d+)?", arithmetic.digits(text))}
+    return {Decimal(number) for number in re.findall(r"\d+(?:\.\d+)?", arithmetic.write_numbers_in_digits(text))}
 
 
-def _forms(number: Decimal) -> set[Decimal]:
+def _list_percentage_forms(number: Decimal) -> set[Decimal]:
     """Returns the number, and what may stand for it as a percentage: 20 % more is 1.2 times."""
     return {number, number / 100, 1 + number / 100, 1 - number / 100}
 
@@ -180,7 +183,7 @@ def can_be_solved(formula: str) -> bool:
     if not re.search(rf"{_NAME}|[\d)%]\s*[-+*/%^]", formula):
         return False
     try:
-        arithmetic.solve(formula)
+        arithmetic.solve_expression(formula)
     except arithmetic.CannotCalculate:
         return False
     return True

@@ -9,8 +9,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from graph.choice.expression import numbers, stated
-from graph.tool import zone
+from graph.choice.expression import find_text_numbers, read_stated_expression
+from graph.tool.calculation import zone
 from text import sentence
 
 Label = Literal["time", "calculate", "documents", "recall", "remember", "forget", "none"]
@@ -28,12 +28,12 @@ HEAD, TAIL = 100, 140
 """Characters that are read of the beginning and of the end of a long message, where a request stands."""
 
 
-def core(text: str) -> str:
+def extract_message_core(text: str) -> str:
     """Returns the message, or the first and the last sentences of a long one: reading all of it would take a second."""
     text = " ".join(text.split())
     if len(text) <= HEAD + TAIL:
         return text
-    sentences = [part for part in sentence.split(text) if part.strip()]
+    sentences = [part for part in sentence.split_sentences(text) if part.strip()]
     last = sentences[-1].strip()
     for before in reversed(sentences[1:-1]):
         if len(before) + len(last) > TAIL:
@@ -42,7 +42,7 @@ def core(text: str) -> str:
     return f"{sentences[0][:HEAD].strip()} {last[-TAIL:]}"
 
 
-def runs(text: str) -> tuple[Places, Values]:
+def hash_letter_runs(text: str) -> tuple[Places, Values]:
     """Returns the buckets of the letter runs in a text, each bucket once and in order, and their weights, of norm 1."""
     plain = re.sub(r"\d", "0", unicodedata.normalize("NFD", unicodedata.normalize("NFKC", text).casefold()))
     letters = np.frombuffer(f" {' '.join(plain.split())} ".encode("utf-32-le", "replace"), np.uint32)
@@ -58,18 +58,18 @@ def runs(text: str) -> tuple[Places, Values]:
     return places.astype(np.intp), values / np.linalg.norm(values)
 
 
-def facts(question: str, previous: str | None, before: Label) -> Values:
+def read_message_facts(question: str, previous: str | None, before: Label) -> Values:
     """Returns the facts that code reads: whether the message states a sum, names a place, has a digit or several
     numbers, and the label of the question before (``before``) when the message may refer to that question.
 
     Shape ``(FACTS,)``.
     """
     leaning = previous is not None and len(question) <= LEANING_CHARS
-    text = core(question)
-    told = numbers(text)
-    names_place = bool(zone.named(text))
+    text = extract_message_core(question)
+    told = find_text_numbers(text)
+    names_place = bool(zone.find_named_zones(text))
     flags = [
-        stated(text) is not None,
+        read_stated_expression(text) is not None,
         names_place,
         bool(told),
         len(told) > 1,

@@ -14,19 +14,19 @@ from collections import Counter
 from pathlib import Path
 
 from graph.choice.feature import LABELS, Label
-from graph.choice.router import router
-from graph.choice.train import examples
+from graph.choice.router import load_router
+from graph.choice.train import load_router_examples
 
 DEVELOPMENT = Path(__file__).with_name("development.jsonl")
 
 
-def main() -> None:
+def print_router_measures() -> None:
     """Prints a row for each label: the labels that its messages were routed to, and the share that is right."""
     routed: Counter[tuple[Label, Label]] = Counter()
     milliseconds = []
-    for row in examples(Path(sys.argv[1]) if sys.argv[1:] else DEVELOPMENT):
+    for row in load_router_examples(Path(sys.argv[1]) if sys.argv[1:] else DEVELOPMENT):
         started = time.perf_counter()
-        routed[row.label, router().route(row.question, row.previous).label] += 1
+        routed[row.label, load_router().route(row.question, row.previous).label] += 1
         milliseconds.append(1000 * (time.perf_counter() - started))
     lines = [" " * 10 + "".join(f"{label:>10}" for label in LABELS) + "     right"]
     for label in LABELS:
@@ -39,4 +39,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    print_router_measures()

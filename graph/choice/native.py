@@ -17,22 +17,22 @@ from model.modelset import ModelSet
 _FORMS: dict[tuple[Any, ...], tuple[dict[str, Any], str]] = {}
 
 
-def prepare(models: ModelSet, tools: Sequence[BaseTool]) -> Model:
+def bind_tool_forms(models: ModelSet, tools: Sequence[BaseTool]) -> Model:
     """Returns the chat model with the tools bound to it."""
-    return models.chat.bind_tools([_form(tool)[0] for tool in tools]) if tools else models.chat
+    return models.chat.bind_tools([_build_tool_form(tool)[0] for tool in tools]) if tools else models.chat
 
 
-def form_tokens(models: ModelSet, tools: Sequence[BaseTool]) -> int:
+def count_native_form_tokens(models: ModelSet, tools: Sequence[BaseTool]) -> int:
     """Returns the tokens of the tools' forms as JSON, which is about how servers write the forms into the prompt."""
-    return models.count("\n".join(_form(tool)[1] for tool in tools)) if tools else 0
+    return models.count("\n".join(_build_tool_form(tool)[1] for tool in tools)) if tools else 0
 
 
-def mark(tools: Sequence[BaseTool]) -> str:
+def hash_tool_forms(tools: Sequence[BaseTool]) -> str:
     """Returns a short mark of the tools' forms, which changes with any of them."""
-    return hashlib.sha256("\n".join(_form(tool)[1] for tool in tools).encode()).hexdigest()[:16]
+    return hashlib.sha256("\n".join(_build_tool_form(tool)[1] for tool in tools).encode()).hexdigest()[:16]
 
 
-def _form(tool: BaseTool) -> tuple[dict[str, Any], str]:
+def _build_tool_form(tool: BaseTool) -> tuple[dict[str, Any], str]:
     """Returns the tool in OpenAI's form, and that form as JSON. Builds both only once for tools that differ only in the
     session they reach."""
     if isinstance(tool, ClientTool):

@@ -1,4 +1,4 @@
-"""Reads a whole question about days and times, and writes its expression (decision 71).
+"""Reads a whole question about days and times, and writes its expression.
 
 A message is read when every word of it is a day, an amount of time, a place, a time of day, or a word of which such
 questions are made (``question.txt``). Any other word means that something is asked that code does not know of, so the
@@ -16,12 +16,12 @@ from functools import cache
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from graph.tool import zone
-from graph.tool.expression import HERE
-from graph.tool.zone import Place
-from text import when
-from text.calendar import NamedDays, find_amounts, find_days, shift_day
-from text.day_phrase import read_meanings
+from graph.tool.calculation import zone
+from graph.tool.calculation.expression import HERE
+from graph.tool.calculation.zone import NamedPlace
+from text.date import when
+from text.date.calendar import NamedDays, find_amounts, find_days, shift_day
+from text.date.day_phrase import read_meanings
 
 MAX_CHARS = 160
 """Most characters of a question that is read as a whole."""
@@ -86,14 +86,14 @@ class QuestionParts:
     rest: str
     today: date
     days: tuple[NamedDays, ...]
-    places: tuple[Place, ...]
+    places: tuple[NamedPlace, ...]
     clocks: tuple[when.Clock, ...]
     minutes: int | None
     is_supposed: bool = False
     local: str = ""
 
 
-def read_question(message: str, now: datetime) -> list[str]:
+def read_time_question(message: str, now: datetime) -> list[str]:
     """Returns the expressions that answer a whole question about days or times, most often one; none when a word of it
     is not known, or it asks for nothing that the grammar has."""
     text = unicodedata.normalize("NFKC", message).strip()
@@ -149,11 +149,19 @@ def find_parts(text: str, now: datetime) -> QuestionParts:
                 text, today, supposed = f"{text[: condition.start()]} {text[after.end() :]}", named.first, True
             break
     hours = list(_HOURS.finditer(text))
-    clocks = [*when.clocks(text), *_read_noon(text)]
-    clocks = [clock for clock in clocks if not any(_touches(clock, *found.span()) for found in hours)]
-    days = [named for named in find_days(text, today) if not any(_touches(named, *found.span()) for found in hours)]
-    places = [place for place in zone.find_places(text) if not any(_touches(place, day.start, day.end) for day in days)]
-    marked: list[NamedDays | when.Clock | Place] = [*days, *clocks, *places]
+    clocks = [*when.find_clock_times(text), *_read_noon(text)]
+    clocks = [clock for clock in clocks if not any(_is_span_overlapping(clock, *found.span()) for found in hours)]
+    days = [
+        named
+        for named in find_days(text, today)
+        if not any(_is_span_overlapping(named, *found.span()) for found in hours)
+    ]
+    places = [
+        place
+        for place in zone.find_places(text)
+        if not any(_is_span_overlapping(place, day.start, day.end) for day in days)
+    ]
+    marked: list[NamedDays | when.Clock | NamedPlace] = [*days, *clocks, *places]
     spans = [(found.start, found.end) for found in marked] + [found.span() for found in hours]
     rest = text
     for start, end in sorted(spans, reverse=True):
@@ -171,7 +179,7 @@ def _is_long(named: NamedDays) -> bool:
     return (named.last - named.first).days >= 7
 
 
-def _touches(found: NamedDays | when.Clock | Place, start: int, end: int) -> bool:
+def _is_span_overlapping(found: NamedDays | when.Clock | NamedPlace, start: int, end: int) -> bool:
     return found.start < end and start < found.end
 
 
@@ -284,7 +292,7 @@ def _order_places(parts: QuestionParts, clock: when.Clock) -> tuple[str, str]:
     return (HERE, nearest.zone) if is_apart and not is_beside else (nearest.zone, other)
 
 
-def _measure_gap(place: Place, clock: when.Clock) -> int:
+def _measure_gap(place: NamedPlace, clock: when.Clock) -> int:
     return max(place.start - clock.end, clock.start - place.end)
 
 

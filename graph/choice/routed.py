@@ -8,30 +8,30 @@ from datetime import date
 from langchain_core.messages import ToolCall
 from langchain_core.tools import BaseTool
 
-from graph.choice.arguments import calls
+from graph.choice.arguments import build_label_calls
 from graph.choice.expression import Sum
 from graph.choice.feature import Label
-from graph.choice.question import read_question
-from graph.choice.router import router
+from graph.choice.question import read_time_question
+from graph.choice.router import load_router
 from graph.choice.wish import find_wish
-from graph.context.clock import Clock, local
+from graph.context.clock import Clock, read_local_time
 from graph.tool.time import DATES
 from graph.tool.tool_call import make_call
-from text.calendar import days, find_written
+from text.date.calendar import find_single_days, find_written
 
 RECENT = 3
 """Messages of the user before the question in which dates are looked for."""
 LEANING = 0.3
 """Least probability of a question about a time or a day where the user has just written dates; none of 608 other
-messages has it (decision 44)."""
+messages has it."""
 
 
-def choose(
+def route_tool_calls(
     question: str,
     earlier: Sequence[str],
     tools: Sequence[BaseTool],
     write: Callable[[], str | None] = lambda: None,
-    now: Clock = local,
+    now: Clock = read_local_time,
 ) -> list[ToolCall]:
     """Returns the calls that a message needs, only of the tools given. ``earlier``: the user's messages before
     ``question``, the last one last. ``write``: returns the expression of a sum that the question states in words.
@@ -39,12 +39,12 @@ def choose(
     A question about days or times that code reads to the last word needs no router.
     """
     offered = {tool.name for tool in tools}
-    if "calculate" in offered and (expressions := read_question(question, now())):
+    if "calculate" in offered and (expressions := read_time_question(question, now())):
         return [make_call("calculate", {"expression": expression}) for expression in expressions]
     previous = earlier[-1] if earlier else None
-    route = router().route(question, previous)
+    route = load_router().route(question, previous)
     today = now().date()
-    dates = [day for day in days(question, today) if day != today] if route.time >= LEANING else []
+    dates = [day for day in find_single_days(question, today) if day != today] if route.time >= LEANING else []
     earlier_dates = _find_written_dates(earlier, today) if route.time >= LEANING else []
     label: Label = "time" if dates or earlier_dates else route.label
     if label in ("remember", "none"):  # the message's own words decide what is a wish, and what it names
@@ -52,7 +52,7 @@ def choose(
         label, question = ("none", question) if wish is None else ("remember", wish)
     if label == "time" and Sum.read(question, None, now()).named is None:
         write = _write_nothing
-    chosen = calls(label, question, previous, _name_days(dates), _name_days(earlier_dates), write)
+    chosen = build_label_calls(label, question, previous, _name_days(dates), _name_days(earlier_dates), write)
     return [make_call(name, arguments) for name, arguments in chosen if name in offered]
 
 

@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from errors import EmbeddingFailed
-from graph.choice.feature import LABELS, Label, Values, core, facts, runs
+from graph.choice.feature import LABELS, Label, Values, extract_message_core, hash_letter_runs, read_message_facts
 from model.embedding import built_in
 
 FILE = Path(__file__).with_name("router.npz")
 MARGIN = 0.5
-"""Least lead in probability of a tool over any other label; chosen on the development set (decision 20)."""
+"""Least lead in probability of a tool over any other label; chosen on the development set."""
 
 _log = logging.getLogger(__name__)
 _TIME, _WISH = LABELS.index("time"), LABELS.index("remember")
@@ -40,9 +40,9 @@ class Route:
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
-    """The learned weights: ``meaning`` (embedding, label), ``letters`` (bucket, label), ``facts`` (fact, label),
-    ``bias`` (label); ``digest`` of the examples."""
+class RouterWeights:
+    """The learned weights: ``meaning`` (embedding, label), ``letters`` (bucket, label), ``read_message_facts`` (fact,
+    label), ``bias`` (label); ``digest`` of the examples."""
 
     meaning: NDArray[Any]
     letters: NDArray[Any]
@@ -61,7 +61,7 @@ class Router:
     """The classifier of messages. ``embed``: returns the vector of a question, as ``model.embedding.built_in``
     does."""
 
-    def __init__(self, weights: Weights, embed: Callable[[str], Values]) -> None:
+    def __init__(self, weights: RouterWeights, embed: Callable[[str], Values]) -> None:
         self._weights = weights
         self._embed = embed
 
@@ -84,15 +84,17 @@ class Router:
 
     def _likely(self, question: str, previous: str | None, before: Label) -> Values:
         """Returns the probability of each label: shape ``(len(LABELS),)``, sum 1."""
-        text, weights = core(question), self._weights
-        places, values = runs(text)
+        text, weights = extract_message_core(question), self._weights
+        places, values = hash_letter_runs(text)
         scores = self._embed(text) @ weights.meaning + values @ weights.letters[places] + weights.bias
-        powers = np.exp((scores := scores + facts(question, previous, before) @ weights.facts) - scores.max())
+        powers = np.exp(
+            (scores := scores + read_message_facts(question, previous, before) @ weights.facts) - scores.max()
+        )
         likely: Values = powers / powers.sum()
         return likely
 
 
 @cache
-def router() -> Router:
+def load_router() -> Router:
     """Returns the router that this process shares, on the built-in embedding."""
-    return Router(Weights.load(), built_in().query)
+    return Router(RouterWeights.load(), built_in().query)

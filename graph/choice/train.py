@@ -15,8 +15,17 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from graph.choice.feature import BUCKETS, FACTS, LABELS, Label, Values, core, facts, runs
-from graph.choice.router import FILE, Router, Weights
+from graph.choice.feature import (
+    BUCKETS,
+    FACTS,
+    LABELS,
+    Label,
+    Values,
+    extract_message_core,
+    hash_letter_runs,
+    read_message_facts,
+)
+from graph.choice.router import FILE, Router, RouterWeights
 from model.embedding import BuiltIn
 
 EXAMPLES = Path(__file__).with_name("examples.jsonl")
@@ -27,7 +36,7 @@ STEPS = 600
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class RouterExample:
     """A message, its label, and the message before it, if that message matters."""
 
     label: Label
@@ -35,27 +44,32 @@ class Example:
     previous: str | None
 
 
-def examples(file: Path = EXAMPLES) -> list[Example]:
+def load_router_examples(file: Path = EXAMPLES) -> list[RouterExample]:
     """Returns the examples of a file of JSON lines."""
     rows = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
-    return [Example(row["label"], row["question"], row.get("previous")) for row in rows]
+    return [RouterExample(row["label"], row["question"], row.get("previous")) for row in rows]
 
 
-def digest(file: Path = EXAMPLES) -> str:
+def hash_router_examples(file: Path = EXAMPLES) -> str:
     """Returns the hash that tells these examples from any others."""
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
-def learn(rows: list[Example]) -> Weights:
+def learn_router_weights(rows: list[RouterExample]) -> RouterWeights:
     """Learns the weights in two passes."""
     embedder = BuiltIn()
-    vectors = {text: embedder.query(core(text)) for text in {row.question for row in rows} | _previous(rows)}
-    first = _fit([row for row in rows if row.previous is None], vectors, {})
+    vectors = {
+        text: embedder.query(extract_message_core(text))
+        for text in {row.question for row in rows} | _collect_previous_messages(rows)
+    }
+    first = _fit_router_weights([row for row in rows if row.previous is None], vectors, {})
     router = Router(first, lambda text: embedder.query(text))
-    return _fit(rows, vectors, {text: router.route(text).label for text in _previous(rows)})
+    return _fit_router_weights(
+        rows, vectors, {text: router.route(text).label for text in _collect_previous_messages(rows)}
+    )
 
 
-def _previous(rows: list[Example]) -> set[str]:
+def _collect_previous_messages(rows: list[RouterExample]) -> set[str]:
     return {row.previous for row in rows if row.previous}
 
 
@@ -63,7 +77,7 @@ class _Letters:
     """The letter runs of all rows as a sparse matrix, for products from both sides."""
 
     def __init__(self, texts: list[str]) -> None:
-        row_runs = [runs(core(text)) for text in texts]
+        row_runs = [hash_letter_runs(extract_message_core(text)) for text in texts]
         self._places = np.concatenate([places for places, _ in row_runs])
         self._values = LETTERS * np.concatenate([values for _, values in row_runs])[:, None]
         sizes = [len(places) for places, _ in row_runs]
@@ -76,37 +90,39 @@ class _Letters:
         """Multiplies the matrix by ``weights``: shape (rows, labels) from (buckets, labels)."""
         return np.add.reduceat(self._values * weights[self._places], self._starts, axis=0)
 
-    def turned(self, errors: Values) -> Values:
+    def multiply_transposed(self, errors: Values) -> Values:
         """Multiplies the transposed matrix by ``errors``: shape (buckets, labels) from (rows, labels)."""
         sums = np.zeros((BUCKETS, errors.shape[1]), np.float32)
         sums[self._used] = np.add.reduceat(self._values[self._order] * errors[self._rows], self._firsts, axis=0)
         return sums
 
 
-def _fit(rows: list[Example], vectors: dict[str, Values], before: dict[str, Label]) -> Weights:
+def _fit_router_weights(
+    rows: list[RouterExample], vectors: dict[str, Values], before: dict[str, Label]
+) -> RouterWeights:
     meanings = np.stack([vectors[row.question] for row in rows])
     middle = meanings.mean(axis=0)
-    fact_rows = [facts(row.question, row.previous, before.get(row.previous or "", "none")) for row in rows]
+    fact_rows = [read_message_facts(row.question, row.previous, before.get(row.previous or "", "none")) for row in rows]
     dense = np.hstack([MEANING * (meanings - middle), np.stack(fact_rows), np.ones((len(rows), 1))]).astype(np.float32)
     targets = np.eye(len(LABELS), dtype=np.float32)[[LABELS.index(row.label) for row in rows]]
-    learned, letters = _descended(dense, _Letters([row.question for row in rows]), targets)
+    learned, letters = _descend_router_gradient(dense, _Letters([row.question for row in rows]), targets)
     meaning, facts_, bias = (
         np.split(MEANING * learned[:-1], [meanings.shape[1]])[0],
         learned[-1 - FACTS : -1],
         learned[-1],
     )
-    return Weights(meaning, LETTERS * letters, facts_, bias - middle @ meaning, "")
+    return RouterWeights(meaning, LETTERS * letters, facts_, bias - middle @ meaning, "")
 
 
-def _descended(dense: Values, letters: _Letters, wanted: Values) -> tuple[Values, Values]:
+def _descend_router_gradient(dense: Values, letters: _Letters, wanted: Values) -> tuple[Values, Values]:
     """Returns the weights of the dense part and of the letters at the least loss."""
     count, labels = wanted.shape
     step = np.float32(1 / (0.5 * np.linalg.eigvalsh(dense.T @ dense / count)[-1] + 0.25 * LETTERS**2 + PENALTY))
     now = ahead = (np.zeros((dense.shape[1], labels), np.float32), np.zeros((BUCKETS, labels), np.float32))
     pace = 1.0
     for _ in range(STEPS):
-        errors = (_softmax(dense @ ahead[0] + letters.times(ahead[1])) - wanted) / count
-        slopes = (dense.T @ errors, letters.turned(errors))
+        errors = (_compute_softmax(dense @ ahead[0] + letters.times(ahead[1])) - wanted) / count
+        slopes = (dense.T @ errors, letters.multiply_transposed(errors))
         new = tuple(part - step * (slope + PENALTY * part) for part, slope in zip(ahead, slopes, strict=True))
         faster = (1 + np.sqrt(1 + 4 * pace**2)) / 2
         push = np.float32((pace - 1) / faster)
@@ -115,24 +131,24 @@ def _descended(dense: Values, letters: _Letters, wanted: Values) -> tuple[Values
     return now
 
 
-def _softmax(scores: NDArray[np.float32]) -> Values:
+def _compute_softmax(scores: NDArray[np.float32]) -> Values:
     powers = np.exp(scores - scores.max(axis=1, keepdims=True))
     likely: Values = powers / powers.sum(axis=1, keepdims=True)
     return likely
 
 
-def main() -> None:
+def write_router_file() -> None:
     """Writes the file that the router reads, with the letters in half precision to keep the file small."""
-    weights = learn(examples())
+    weights = learn_router_weights(load_router_examples())
     np.savez_compressed(
         FILE,
         meaning=weights.meaning,
         letters=weights.letters.astype(np.float16),
         facts=weights.facts,
         bias=weights.bias,
-        digest=digest(),
+        digest=hash_router_examples(),
     )
 
 
 if __name__ == "__main__":
-    main()
+    write_router_file()

@@ -140,26 +140,28 @@ def find_wish(message: str, earlier: Sequence[str], likely: float) -> str | None
     ``earlier``: the user's messages before, the last one last. ``likely``: the router's probability of a wish, 0–1.
     A message that answers «what shall I remember?» is a wish, too.
     """
-    before = _statement(earlier[-1]) if earlier else ""
+    before = _extract_statement(earlier[-1]) if earlier else ""
     if is_wish(message) and likely >= LIKELY:
         return before if _is_bare(message) else _leave_out_wish(message)
-    is_asked_back = bool(earlier) and is_wish(earlier[-1]) and _is_bare(earlier[-1]) and not _statement(*earlier[-2:-1])
-    return message if is_asked_back and _statement(message) else None
+    is_asked_back = (
+        bool(earlier) and is_wish(earlier[-1]) and _is_bare(earlier[-1]) and not _extract_statement(*earlier[-2:-1])
+    )
+    return message if is_asked_back and _extract_statement(message) else None
 
 
 def _leave_out_wish(message: str) -> str:
     """Returns a message without the sentences that only say that it is to be kept: «Please remember it.»"""
-    kept = [piece for piece in sentence.split(message) if not (is_wish(piece) and _is_bare(piece))]
+    kept = [piece for piece in sentence.split_sentences(message) if not (is_wish(piece) and _is_bare(piece))]
     return " ".join(kept) or message
 
 
 def is_wish(message: str) -> bool:
     """Returns whether a sentence of the message asks to keep something. A question about memory («기억해?», «Do you
     remember …?») asks for nothing; a request in the form of a question («기억해 줄래?») does."""
-    return any(_asks(piece) for piece in sentence.split(message))
+    return any(_is_keep_request(piece) for piece in sentence.split_sentences(message))
 
 
-def _asks(piece: str) -> bool:
+def _is_keep_request(piece: str) -> bool:
     if not _ENGLISH.search(piece) and not _KOREAN.search(piece):
         return False
     if _REQUEST.search(piece):
@@ -174,9 +176,11 @@ def _is_bare(message: str) -> bool:
     return all(_SAME.fullmatch(word) for word in re.findall(r"[\w'’]+", message))
 
 
-def _statement(message: str = "") -> str:
+def _extract_statement(message: str = "") -> str:
     """Returns the message's sentences that are neither questions nor wishes without anything else."""
-    pieces = sentence.split(message)
+    pieces = sentence.split_sentences(message)
     return " ".join(
-        piece for piece in pieces if not piece.endswith(("?", "？")) and not (_asks(piece) and _is_bare(piece))
+        piece
+        for piece in pieces
+        if not piece.endswith(("?", "？")) and not (_is_keep_request(piece) and _is_bare(piece))
     )

@@ -7,7 +7,7 @@ from typing import Any
 from langchain_core.messages import AnyMessage
 
 from errors import GieokError
-from graph.context.turns import split
+from graph.context.turns import split_into_turns
 from graph.summary import Made, is_hopeless
 from graph.turn.finish import plain_error
 from model.pause import count_pause
@@ -15,7 +15,7 @@ from model.pause import count_pause
 
 def chunk_messages(messages: list[AnyMessage], last_turn: int, chunk: list[int]) -> list[AnyMessage]:
     """Returns the raw messages of the turns in ``chunk``."""
-    turns = [turn for turn in split(messages, last_turn) if turn.number in chunk]
+    turns = [turn for turn in split_into_turns(messages, last_turn) if turn.number in chunk]
     return [message for turn in turns for message in turn.messages]
 
 

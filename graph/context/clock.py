@@ -8,7 +8,7 @@ from datetime import datetime, tzinfo
 from zoneinfo import ZoneInfo
 
 from graph.context.prompt import Changing
-from prompt import render
+from prompt import render_prompt
 from store import Session
 
 _DAYS = {"ko": "월화수목금토일", "en": ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")}
@@ -17,7 +17,7 @@ Clock = Callable[[], datetime]
 """Returns the current moment with its zone. Everything that a turn tells about the time comes from one clock."""
 
 
-def local() -> datetime:
+def read_local_time() -> datetime:
     """Returns the moment by this machine's clock and zone."""
     return datetime.fromtimestamp(time.time()).astimezone()
 
@@ -35,7 +35,7 @@ def find_zone(name: str) -> ZoneInfo | None:
         return None
 
 
-def clock(session: Session, moment: datetime) -> Sequence[Changing]:
+def build_clock_part(session: Session, moment: datetime) -> Sequence[Changing]:
     """Returns the part with the time of the clock, to the minute. The part leaves out the zone's name, which small
     models repeat."""
     return (Changing("time", now_text(session.language, moment)),)
@@ -43,4 +43,6 @@ def clock(session: Session, moment: datetime) -> Sequence[Changing]:
 
 def now_text(language: str, moment: datetime) -> str:
     """Returns the line that tells the model the time."""
-    return render("time", language, time=f"{moment:%Y-%m-%d} ({_DAYS[language][moment.weekday()]}) {moment:%H:%M}")
+    return render_prompt(
+        "time", language, time=f"{moment:%Y-%m-%d} ({_DAYS[language][moment.weekday()]}) {moment:%H:%M}"
+    )

@@ -1,7 +1,7 @@
 """Rebuilds the exact prompt of an earlier answer from the record (design 4.6).
 
 The record holds questions, answers, tool results and every version of every summary. Texts that stand nowhere else are
-kept under marks that the report names: system prompts (``store.wording``), and the memory texts of a prompt
+kept under marks that the report names: system prompts (``store.turn.wording``), and the memory texts of a prompt
 (``Memory.give``), which are erased with the memory. A part whose text is gone is reported as missing; nothing is made
 up for it.
 """
@@ -22,26 +22,26 @@ from graph.context.prompt import (
     Layout,
     Limits,
     add_note,
-    build,
-    digest,
+    build_turn_prompt,
+    drop_redundant_summaries,
+    hash_prompt_messages,
     is_search,
-    marked,
-    past,
-    spoken,
-    summed,
-    untold,
+    mark_question_images,
+    reduce_messages_to_speech,
+    reduce_past_message,
+    render_chunk_summaries,
     version_mark,
 )
 from graph.context.report import PartName
 from graph.context.turns import is_answer, mark_pinned
 from graph.node.casual import casual_prompt
 from graph.state import SummaryRecord
-from graph.turn import past_turns
-from graph.turn.engine import Engine
-from graph.turn.rebuild import messages_of
+from graph.turn.memory import past_turns
+from graph.turn.process.engine import TurnEngine
+from graph.turn.session.rebuild import messages_of
 from model.call.message_form import make_strict
 from model.profile import SMALL, STRONG
-from store import Turn
+from store import TurnRow
 from text.language import Language
 
 _RAW: tuple[PartName, ...] = ("pinned", "short", "recent")
@@ -65,7 +65,7 @@ _APART: tuple[PartName, ...] = (
 """Parts that are no changing parts."""
 Missing = Literal["old", "gone", "images"]
 """Why a part cannot be shown: the answer is older than the keeping of such texts, the text is not there any more, or
-it is images, which are not kept."""
+it is images, which are no text."""
 Speaker = Literal["", "user", "assistant", "tool"]
 
 
@@ -102,7 +102,7 @@ class Exact:
         return not any(part.missing and part.missing != "images" for part in self.parts)
 
 
-def exact(engine: Engine, session_id: str, number: int) -> Exact:
+def rebuild_exact_prompt(engine: TurnEngine, session_id: str, number: int) -> Exact:
     """Returns the prompt of turn ``number``: that of its last model call.
 
     Raises ``TurnUnknown`` when there is no such turn, or nothing of its prompt is known.
@@ -110,11 +110,11 @@ def exact(engine: Engine, session_id: str, number: int) -> Exact:
     turn, session = engine.store.turn(session_id, number), engine.store.session(session_id)
     if turn is None or not turn.report:
         raise TurnUnknown(session=session_id, turn=number)
-    record = _Record(engine, turn, session.language)
+    record = _PromptRecord(engine, turn, session.language)
     parts = tuple(record.part(part) for part in shown_parts(turn.report))
     messages = record.messages() if Exact(parts, False).whole else []
     sent = _as_strict_server_got(messages) if turn.report.get("strict") else ()
-    return Exact(parts, bool(messages) and digest(messages) == turn.report.get("digest"), sent)
+    return Exact(parts, bool(messages) and hash_prompt_messages(messages) == turn.report.get("digest"), sent)
 
 
 def shown_parts(report: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -136,18 +136,18 @@ def _as_strict_server_got(messages: Sequence[AnyMessage]) -> tuple[PromptPiece, 
     return tuple(PromptPiece(row["content"], speakers.get(row["role"], "")) for row in strict)
 
 
-def changing(engine: Engine, turn: Turn, language: Language) -> tuple[Changing, ...]:
+def rebuild_changing_parts(engine: TurnEngine, turn: TurnRow, language: Language) -> tuple[Changing, ...]:
     """Returns the parts before the question of a recorded turn (memory, entities, passages, time), as far as known."""
-    return _Record(engine, turn, language).changing() if turn.report else ()
+    return _PromptRecord(engine, turn, language).changing() if turn.report else ()
 
 
-class _Record:
+class _PromptRecord:
     """The texts of one turn's prompt, out of the record."""
 
-    def __init__(self, engine: Engine, turn: Turn, language: Language) -> None:
+    def __init__(self, engine: TurnEngine, turn: TurnRow, language: Language) -> None:
         self._engine, self._turn, self._language = engine, turn, language
         self._parts: dict[PartName, dict[str, Any]] = {part["name"]: part for part in (turn.report or {})["parts"]}
-        self._layout = _layout(turn.report or {})
+        self._layout = _read_report_layout(turn.report or {})
         self._own = _before_the_answer(turn)
         self._given: Mapping[str, str] | None = None
 
@@ -155,17 +155,25 @@ class _Record:
         """Returns the texts of one part that the report names."""
         name: PartName = part["name"]
         if name in _RAW:
-            numbered = ((entry, row.number) for row in self._rows(name) for entry in self._sent(self._past(row)))
+            numbered = (
+                (entry, row.number)
+                for row in self._rows(name)
+                for entry in self._select_model_messages(self._past(row))
+            )
             with_block = self._layout != "bare"  # a bare prompt leaves out the blocks of earlier questions
-            return PartText(name, tuple(_piece(*entry, with_block) for entry in numbered))
+            return PartText(name, tuple(_make_prompt_piece(*entry, with_block) for entry in numbered))
         if name == "question":
-            question = self._own[0] if "images" in self._parts else marked(self._own[0], self._language)
+            question = self._own[0] if "images" in self._parts else mark_question_images(self._own[0], self._language)
             return PartText(name, (PromptPiece(str(question.text), "user", self._turn.number),))
         if name == "images":
             return PartText(name, missing="images")
         if name == "current" or (name == "retrieval" and self._passages() is None):
-            messages = [entry for entry in self._sent(self._own[1:]) if is_search(entry) == (name == "retrieval")]
-            return PartText(name, tuple(_piece(entry, 0) for entry in messages))
+            messages = [
+                entry
+                for entry in self._select_model_messages(self._own[1:])
+                if is_search(entry) == (name == "retrieval")
+            ]
+            return PartText(name, tuple(_make_prompt_piece(entry, 0) for entry in messages))
         text = self._text(name)
         if text is not None:
             speakers: dict[PartName, Speaker] = {"unfit": "assistant", "form_again": "user"}
@@ -179,7 +187,7 @@ class _Record:
             return casual_prompt(system, question)
         pinned = [message for row in self._rows("pinned") for message in mark_pinned(messages_of(row))]
         others = [message for name in ("short", "recent") for row in self._rows(name) for message in messages_of(row)]
-        *before, last = build(
+        *before, last = build_turn_prompt(
             [*pinned, *others, *self._own],
             self._records() or [],
             self._turn.number,
@@ -223,7 +231,11 @@ class _Record:
         if name == "summaries":
             records = self._records()
             raw = {row.number for name in ("pinned", "short") for row in self._rows(name)}
-            return None if records is None else summed(untold(records, raw), self._language, self._layout)
+            return (
+                None
+                if records is None
+                else render_chunk_summaries(drop_redundant_summaries(records, raw), self._language, self._layout)
+            )
         if name == "retrieval":
             return self._passages()
         if name == "turns":
@@ -250,17 +262,17 @@ class _Record:
         steps = (step for step in self._turn.steps if step.get("call") == "search-first")
         return next((str(step["result"]) for step in steps), None)
 
-    def _rows(self, name: PartName) -> list[Turn]:
+    def _rows(self, name: PartName) -> list[TurnRow]:
         """Returns the turns that a part holds raw."""
         numbers = [int(item) for item in self._parts.get(name, {}).get("items", ())]
         return self._engine.store.turns_at(self._turn.session_id, numbers) if numbers else []
 
-    def _past(self, row: Turn) -> list[AnyMessage]:
+    def _past(self, row: TurnRow) -> list[AnyMessage]:
         """Returns an earlier turn as it was sent."""
-        messages = [marked(past(message), self._language) for message in messages_of(row)]
-        return spoken(messages) if self._layout == "bare" else messages
+        messages = [mark_question_images(reduce_past_message(message), self._language) for message in messages_of(row)]
+        return reduce_messages_to_speech(messages) if self._layout == "bare" else messages
 
-    def _sent(self, messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+    def _select_model_messages(self, messages: Sequence[AnyMessage]) -> list[AnyMessage]:
         """Returns the messages that went to the model; tool calls only when the model makes them itself."""
         calls = self._layout == "messages"
         return [message for message in messages if calls or not (isinstance(message, AIMessage) and message.tool_calls)]
@@ -283,18 +295,18 @@ class _Record:
         return next((version for version in records if version_mark(version) == mark), None)
 
 
-def _layout(report: Mapping[str, Any]) -> Layout:
+def _read_report_layout(report: Mapping[str, Any]) -> Layout:
     """Returns how tools stood in the prompt; reports of older versions have ``inline`` instead."""
     return cast(Layout, report.get("layout") or ("inline" if report.get("inline") else "messages"))
 
 
-def _before_the_answer(turn: Turn) -> list[AnyMessage]:
+def _before_the_answer(turn: TurnRow) -> list[AnyMessage]:
     """Returns the question of a turn, its tool calls and their results."""
     messages = messages_of(turn)
     return messages[:-1] if is_answer(messages[-1]) else messages
 
 
-def _piece(message: AnyMessage, number: int, with_block: bool = True) -> PromptPiece:
+def _make_prompt_piece(message: AnyMessage, number: int, with_block: bool = True) -> PromptPiece:
     """Returns a message as a reader sees it; a question includes the block that stays with it, as it was sent."""
     if isinstance(message, HumanMessage):
         frozen = str(message.additional_kwargs.get("block", "")) if with_block else ""

@@ -1,8 +1,8 @@
 """The part of the prompt with past turns that fit the question: turns that stand in the prompt no more, word for word
 (design 6).
 
-The search (``graph.turn.past_turns``) runs before the prompt is built; only then is it known which turns stand raw in
-the prompt. So the search hands over more turns than have room, and this module chooses among them.
+The search (``graph.turn.memory.past_turns``) runs before the prompt is built; only then is it known which turns stand
+raw in the prompt. So the search hands over more turns than have room, and this module chooses among them.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
 
-from graph.context.report import LeftOut
-from prompt import render
-from store.turn_index import TurnKey
+from graph.context.report import PromptOmission
+from prompt import render_prompt
+from store.search.turn_index import TurnKey
 
 Count = Callable[[str], int]
 Frame = Literal["past", "past_uncited", "past_bare"]
@@ -93,15 +93,15 @@ def choose_entries(found: FoundPast, raw: Collection[int], language: str, count:
     """Returns the best entries that have room together, in the order of time. ``raw``: the numbers of this
     conversation's turns that stand raw in the prompt."""
     chosen = list[PastEntry]()
-    room = found.room - count(_frame("", language, found.frame))
+    room = found.room - count(_render_past_frame("", language, found.frame))
     headings = set[tuple[str, str]]()
     for entry in found.entries:
         if room < LEAST:
             break
         if entry.here and entry.key.number in raw:
             continue
-        tokens = count(_line(entry, 99, language, found.frame)) + 1
-        tokens += 0 if entry.heading in headings else count(_heading(entry, language)) + 1
+        tokens = count(_render_past_line(entry, 99, language, found.frame)) + 1
+        tokens += 0 if entry.heading in headings else count(_render_past_heading(entry, language)) + 1
         if tokens <= room:
             room -= tokens
             headings.add(entry.heading)
@@ -117,36 +117,39 @@ def render_entries(entries: Sequence[PastEntry], language: str, frame: Frame = C
     lines = (
         line
         for day in days
-        for line in (_heading(day[0][1], language), *(_line(entry, at, language, frame) for at, entry in day))
+        for line in (
+            _render_past_heading(day[0][1], language),
+            *(_render_past_line(entry, at, language, frame) for at, entry in day),
+        )
     )
-    return _frame("\n".join(lines), language, frame) if entries else ""
+    return _render_past_frame("\n".join(lines), language, frame) if entries else ""
 
 
-def list_left_out(found: FoundPast, shown: Sequence[PastEntry], raw: Collection[int]) -> tuple[LeftOut, ...]:
+def list_left_out(found: FoundPast, shown: Sequence[PastEntry], raw: Collection[int]) -> tuple[PromptOmission, ...]:
     """Returns the found turns that had no room, and those that stayed below the floor."""
     keys = {entry.key for entry in shown}
     crowded = tuple(
         entry.item for entry in found.entries if entry.key not in keys and not (entry.here and entry.key.number in raw)
     )
-    cut = LeftOut(str(len(crowded)), "turns_cut", items=crowded[:NEAR_MISSES])
-    missed = LeftOut(str(len(found.below)), "below_floor", items=found.below)
+    cut = PromptOmission(str(len(crowded)), "turns_cut", items=crowded[:NEAR_MISSES])
+    missed = PromptOmission(str(len(found.below)), "below_floor", items=found.below)
     return tuple(each for each in (cut, missed) if each.items)
 
 
-def _frame(turns: str, language: str, frame: Frame) -> str:
-    return render(frame, language, turns=turns)
+def _render_past_frame(turns: str, language: str, frame: Frame) -> str:
+    return render_prompt(frame, language, turns=turns)
 
 
-def _heading(entry: PastEntry, language: str) -> str:
+def _render_past_heading(entry: PastEntry, language: str) -> str:
     if entry.here:
-        return render("past_here", language, day=entry.day)
-    return render(
+        return render_prompt("past_here", language, day=entry.day)
+    return render_prompt(
         "past_elsewhere", language, day=entry.day
     )  # no title: it repeats what was said, also what is forgotten
 
 
-def _line(entry: PastEntry, number: int, language: str, frame: Frame) -> str:
+def _render_past_line(entry: PastEntry, number: int, language: str, frame: Frame) -> str:
     mark = f"[T{number}] " if frame == CITED else ""
     name = "past_turn" if entry.answer else "past_question"
     values = {"answer": entry.answer} if entry.answer else {}
-    return render(name, language, mark=mark, question=entry.question, **values)
+    return render_prompt(name, language, mark=mark, question=entry.question, **values)

@@ -10,20 +10,23 @@ from typing import cast
 from langchain_core.messages import AnyMessage
 
 from graph import choice
-from graph.answer.documents import offered
+from graph.answer.documents import list_document_tools
 from graph.context.chunk import chunk_messages
 from graph.context.past import FoundPast
-from graph.context.prompt import Changing, Prompt, build
+from graph.context.prompt import BuiltPrompt, Changing, build_turn_prompt
 from graph.context.report import ContextReport
 from graph.context.system_prompt import system_prompt
-from graph.context.turns import closing, due_chunks, question
-from graph.node.summary import MOST_DUE, leaving, within
+from graph.context.turns import due_chunks, make_closing_messages, make_question_message
+from graph.node.summary import MOST_DUE, list_leaving_records, select_records_within_budget
 from graph.state import ChatState, SummaryRecord
 from graph.summary import backlog
-from graph.turn import long_term, outside, past_turns
-from graph.turn.engine import Engine
-from graph.turn.rebuild import fits, made
+from graph.turn import outside
+from graph.turn.image import add_stored_images
+from graph.turn.memory import long_term, past_turns
+from graph.turn.process.engine import TurnEngine
+from graph.turn.request import Request
 from graph.turn.runtime import Inputs, TurnContext
+from graph.turn.session.rebuild import build_session_state, is_state_current
 from memory import MemoryView
 from model.modelset import ModelSet
 from model.profile import Profile
@@ -44,41 +47,47 @@ class Preview:
     making: tuple[str, ...]
 
 
-def preview(engine: Engine, session_id: str) -> Preview:
+def preview_next_prompt(engine: TurnEngine, session_id: str) -> Preview:
     """Returns the preview of a session's next prompt. Calls no model. Raises the errors of resolving the models, and
     ``ContextTooLong``."""
-    prompt, making = upcoming(engine, session_id)
+    prompt, making = build_upcoming_prompt(engine, session_id)
     return Preview(prompt.report, making)
 
 
-def upcoming(engine: Engine, session_id: str, text: str = "") -> tuple[Prompt, tuple[str, ...]]:
+def build_upcoming_prompt(engine: TurnEngine, session_id: str, text: str = "") -> tuple[BuiltPrompt, tuple[str, ...]]:
     """Returns the next prompt under the question ``text``, and the turns whose summary is still to be made. Raises as
-    ``preview`` does."""
+    ``preview_next_prompt`` does."""
     session, models = engine.store.session(session_id), engine.models()
-    number, (state, is_filled) = session.turn_count + 1, _state(engine, session)
-    messages = [*state["messages"], *closing(state["messages"], number - 1), question(text, number, session_id)]
-    remembered = long_term.before(engine, session, models)
+    number, (state, is_filled) = session.turn_count + 1, _load_next_state(engine, session)
+    messages = [
+        *state["messages"],
+        *make_closing_messages(state["messages"], number - 1),
+        make_question_message(text, number, session_id),
+    ]
+    remembered = long_term.load_memory_view(engine, session, models)
     inputs, ledger = Inputs(budgets=engine.budgets), engine.store.ledger
     turn = TurnContext(models, engine.settings, inputs=inputs, ledger=ledger)
     later = models.side.summaries == "model" and engine.settings.ahead and not is_filled
     most = None if is_filled else MOST_DUE
-    records, making = _due(engine, session, messages, list(state["summary_history"]), later, most)
-    shown = within(records[len(leaving(records, turn)) :], session_id, turn)
-    parts = changing(engine, session, remembered, models.profile, text)
+    records, making = _collect_due_records(engine, session, messages, list(state["summary_history"]), later, most)
+    shown = select_records_within_budget(records[len(list_leaving_records(records, turn)) :], session_id, turn)
+    parts = build_changing_parts(engine, session, remembered, models.profile, text)
     past = past_turns.find_past(engine, session, text, number, models.profile)
     return next_prompt(engine, session, models, messages, shown, parts, past), making
 
 
-def changing(
-    engine: Engine, session: Session, remembered: MemoryView | None, profile: Profile, question: str
+def build_changing_parts(
+    engine: TurnEngine, session: Session, remembered: MemoryView | None, profile: Profile, question: str
 ) -> tuple[Changing, ...]:
     """Returns the parts of the next prompt that change from turn to turn."""
-    parts = long_term.parts(remembered, engine, session.language, session.turn_count + 1, profile, question)
+    parts = long_term.build_memory_parts(
+        remembered, engine, session.language, session.turn_count + 1, profile, question
+    )
     return parts if profile.prompt == "bare" else (*parts, *engine.changing(session, engine.now()))
 
 
 def next_prompt(
-    engine: Engine,
+    engine: TurnEngine,
     session: Session,
     models: ModelSet,
     messages: Sequence[AnyMessage],
@@ -86,16 +95,23 @@ def next_prompt(
     given: Sequence[Changing],
     past: FoundPast | None = None,
     is_whole: bool = False,
-) -> Prompt:
+) -> BuiltPrompt:
     """Returns the prompt that the next turn of a session would have, built from these messages and summaries, from the
     parts before the question (``given``), and from what a search in past turns found. ``is_whole``: with all raw
     messages, whatever their budget. Raises ``ContextTooLong``."""
     number, options = session.turn_count + 1, engine.store.options.of(session.id)
     inputs = Inputs(budgets=engine.budgets, options=options, client_system=session.client_system)
-    own = [*engine.tools, *long_term.tools(engine, session, number, models.profile), *offered(engine, session)]
-    tools = [*own, *outside.tools(engine, models)]
+    own = [
+        *engine.tools,
+        *long_term.make_turn_memory_tools(engine, session, number, models.profile),
+        *list_document_tools(engine, session),
+    ]
+    tools = [*own, *outside.list_outside_tools(engine, models)]
     limits = TurnContext(models, engine.settings, inputs=inputs).limits()
-    return build(
+    seen = Request(session.id)
+    if models.profile.images:
+        seen = add_stored_images(engine, session, number, seen)
+    return build_turn_prompt(
         messages,
         records,
         number,
@@ -106,25 +122,27 @@ def next_prompt(
         limits=replace(limits, unsummarised=None) if is_whole else limits,
         changing=given,
         history_tokens=session.history_tokens,
-        beside=choice.form_tokens(models, tools),
-        layout=choice.layout(models.profile),
+        beside=choice.count_form_tokens(models, tools),
+        layout=choice.choose_prompt_layout(models.profile),
         instructions=options.system_prompt,
         client_system=session.client_system,
         past_turns=past,
+        images=seen.images,
+        earlier_images=seen.earlier_images,
     )
 
 
-def _state(engine: Engine, session: Session) -> tuple[ChatState, bool]:
+def _load_next_state(engine: TurnEngine, session: Session) -> tuple[ChatState, bool]:
     """Returns the state that the next turn starts from, and whether that turn first extracts all missing summaries
-    (``graph.turn.repair.entry``); writes nothing."""
+    (``graph.turn.session.repair.build_turn_input``); writes nothing."""
     state = engine.state(session.id)
-    if state and fits(state, session, session.turn_count):
+    if state and is_state_current(state, session, session.turn_count):
         return state, backlog.is_behind(state, session.turn_count)
-    return made(engine, session, session.turn_count), True
+    return build_session_state(engine, session, session.turn_count), True
 
 
-def _due(
-    engine: Engine,
+def _collect_due_records(
+    engine: TurnEngine,
     session: Session,
     messages: list[AnyMessage],
     records: list[SummaryRecord],
@@ -142,11 +160,11 @@ def _due(
             making.append(f"{chunk[0]}-{chunk[-1]}")
         if ready is None and later:
             break
-        records.append(cast(SummaryRecord, ready.record) if ready else _meant(session, messages, chunk))
+        records.append(cast(SummaryRecord, ready.record) if ready else _make_stand_in_summary(session, messages, chunk))
     return records, tuple(making)
 
 
-def _meant(session: Session, messages: list[AnyMessage], chunk: list[int]) -> SummaryRecord:
+def _make_stand_in_summary(session: Session, messages: list[AnyMessage], chunk: list[int]) -> SummaryRecord:
     """Returns a stand-in for a summary: the first characters of the original, as many as the summary may have
     (``graph.summary.original``)."""
     original = "".join(str(message.text) for message in chunk_messages(messages, session.turn_count + 1, chunk))

@@ -17,16 +17,33 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 
 from errors import ContextTooLong, SystemTextTooLong
 from graph.context.past import RECALL, UNCITED, FoundPast, choose_entries, list_left_out, render_entries
-from graph.context.report import ContextReport, LeftOut, Part, PartName
-from graph.context.turns import CHUNK, TurnMessages, covered, image_count, is_answer, split, split_raw, unanswered
+from graph.context.report import ContextReport, PartName, PromptOmission, ReportPart
+from graph.context.turns import (
+    CHUNK,
+    TurnMessages,
+    find_last_covered_turn,
+    image_count,
+    is_answer,
+    is_unanswered,
+    split_into_turns,
+    split_raw,
+)
 from graph.state import SummaryRecord
-from memory.line import Told, letters_of, lines, says, statements_of, undated
-from prompt import render
+from memory.line import (
+    DatedStatement,
+    has_line_content,
+    letters_of,
+    parse_dated_line,
+    split_memory_lines,
+    statements_of,
+)
+from prompt import render_prompt
 from retrieval.answer.tool import NAME as SEARCH
-from store.wording import mark
-from text import fact, sentence
-from text.cited_turn import strip_marks
+from store.turn.wording import build_text_mark
+from text import sentence
+from text.answer.cited_turn import strip_marks
 from text.cut import cut_text
+from text.fact import fact
 
 KEPT_SUMMARIES, MOST_SUMMARIES = 20, 24
 """The newest summaries that always stand in the prompt, and how many stand there before the oldest leave."""
@@ -73,7 +90,7 @@ class Changing:
     budget: int = 0
     lasting: bool = False
     items: tuple[str, ...] = ()
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[PromptOmission, ...] = ()
     whole: str = ""
 
 
@@ -92,15 +109,16 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Prompt:
-    """The messages for the model and their report; ``given``: marks of the lasting parts of the current question."""
+class BuiltPrompt:
+    """The messages for the model and their report; ``build_model_message``: marks of the lasting parts of the current
+    question."""
 
     messages: list[AnyMessage]
     report: ContextReport
     given: dict[str, str] = field(default_factory=dict)
 
 
-def build(
+def build_turn_prompt(
     messages: Sequence[AnyMessage],
     records: Sequence[SummaryRecord],
     turn: int,
@@ -119,7 +137,7 @@ def build(
     images: Sequence[dict[str, Any]] = (),
     earlier_images: Sequence[dict[str, Any]] = (),
     past_turns: FoundPast | None = None,
-) -> Prompt:
+) -> BuiltPrompt:
     """Builds the prompt of turn ``turn`` from the state's messages and summary records.
 
     ``history_tokens``: raw tokens of all finished turns, for the comparison with full history. ``beside``: tokens that
@@ -127,14 +145,18 @@ def build(
     ``Layout``. ``instructions``: the conversation's own system prompt, which stands before ``system``.
     ``client_system``: the client's system text, which stands behind ``system``. ``images``: the content parts of this
     turn's images, which go with its question; earlier images stand as short marks. ``earlier_images``: those of earlier
-    turns that the client sends once more, oldest first; the newest that have room stand before the question.
+    turns that go along once more, oldest first; the newest that have room stand before the question.
     ``past_turns``: what a search found for the question; turns that stand raw here are left out of it. Raises
     ``ContextTooLong`` when the current turn alone does not fit; ``SystemTextTooLong`` when it would fit without the
     client's system text.
     """
-    last = covered(records)
-    everything = split(
-        [message if images and _is_asked(message, turn) else marked(message, language) for message in messages], turn
+    last = find_last_covered_turn(records)
+    everything = split_into_turns(
+        [
+            message if images and _is_asked(message, turn) else mark_question_images(message, language)
+            for message in messages
+        ],
+        turn,
     )
     pinned = [group for group in everything if group.is_pinned and group.number <= last]
     turns = [group for group in everything if not (group.is_pinned and group.number <= last)]
@@ -144,23 +166,29 @@ def build(
     if layout != "messages":
         pinned = list(map(_without_calls, pinned))
     if layout == "bare":
-        pinned = list(map(_spoken, pinned))
+        pinned = list(map(_reduce_turn_to_speech, pinned))
         first = short_term(turns, last, limits.recent, count)
-        short = [_spoken(_without_calls(group)) for group in turns if first <= group.number <= last]
-        recent = [_spoken(group) for group in recent]
+        short = [_reduce_turn_to_speech(_without_calls(group)) for group in turns if first <= group.number <= last]
+        recent = [_reduce_turn_to_speech(group) for group in recent]
     early, recent = _bound_raw(recent, limits.unsummarised, count)
     raw = {group.number for group in (*pinned, *short, *recent)}
-    changing = [*_past(past_turns, raw, language, count), *changing]
+    changing = [*_build_past_part(past_turns, raw, language, count), *changing]
     parts = (records, recent, current, language, system, count, changing, beside, layout, short, pinned)
-    draft = _Draft(*parts, instructions, client_system, images, earlier_images)
-    draft, cut = _fit(draft.apart(), limits.prompt)
+    draft = _PromptDraft(*parts, instructions, client_system, images, earlier_images)
+    draft, cut = _fit_prompt_draft(draft.without_known_statements(), limits.prompt)
     marks: dict[str, str] = (
-        {} if layout == "bare" else {part.name: mark(part.text) for part in draft.lasting(draft.current.number)}
+        {}
+        if layout == "bare"
+        else {part.name: build_text_mark(part.text) for part in draft.lasting(draft.current.number)}
     )
-    return Prompt(draft.messages, _report(draft, turn, limits, exact, history_tokens, [*early, *cut]), marks)
+    return BuiltPrompt(
+        draft.messages, _build_context_report(draft, turn, limits, exact, history_tokens, [*early, *cut]), marks
+    )
 
 
-def _past(found: FoundPast | None, raw: Collection[int], language: str, count: Callable[[str], int]) -> list[Changing]:
+def _build_past_part(
+    found: FoundPast | None, raw: Collection[int], language: str, count: Callable[[str], int]
+) -> list[Changing]:
     """Returns the part with past turns; nothing where no search was made."""
     if found is None:
         return []
@@ -174,14 +202,14 @@ def _past(found: FoundPast | None, raw: Collection[int], language: str, count: C
     ]
 
 
-def block(changing: Sequence[Changing], language: str) -> str:
+def render_changing_block(changing: Sequence[Changing], language: str) -> str:
     """Returns the block of the parts that change with every turn, or an empty text."""
     text = "\n".join(part.text for part in changing if part.text and not part.lasting)
-    return render("volatile", language, block=text) if text else ""
+    return render_prompt("volatile", language, block=text) if text else ""
 
 
 @dataclass(frozen=True)
-class _Draft:
+class _PromptDraft:
     """A prompt while parts are cut until it fits."""
 
     records: Sequence[SummaryRecord]
@@ -201,7 +229,7 @@ class _Draft:
     earlier_images: Sequence[dict[str, Any]] = ()
 
     @cached_property
-    def own(self) -> int:
+    def instruction_tokens(self) -> int:
         """Returns the tokens of the conversation's own system prompt."""
         alone = 0 if self.system else _MESSAGE_TOKENS
         return self.count(self.instructions) + alone if self.instructions else 0
@@ -212,30 +240,30 @@ class _Draft:
         return len(self.images) + len(self.earlier_images)
 
     @cached_property
-    def client(self) -> int:
+    def client_tokens(self) -> int:
         """Returns the tokens of the client's system text."""
         alone = 0 if self.system or self.instructions else _MESSAGE_TOKENS
         return self.count(self.client_system) + alone if self.client_system else 0
 
     @cached_property
-    def told(self) -> Sequence[SummaryRecord]:
+    def shown_records(self) -> Sequence[SummaryRecord]:
         """Returns the summaries that stand in the prompt: those of chunks whose turns are not all raw in it."""
-        return untold(self.records, {turn.number for turn in (*self.pinned, *self.short)})
+        return drop_redundant_summaries(self.records, {turn.number for turn in (*self.pinned, *self.short)})
 
     @cached_property
     def summaries(self) -> str:
-        return summed(self.told, self.language, self.layout)
+        return render_chunk_summaries(self.shown_records, self.language, self.layout)
 
-    def apart(self) -> _Draft:
+    def without_known_statements(self) -> _PromptDraft:
         """Returns the draft without statements of memory that the prompt tells already."""
         if self.layout != "bare":
             return self
-        last = covered(self.told)
-        parts = (_beside(part, self.told, last) for part in self.changing)
+        last = find_last_covered_turn(self.shown_records)
+        parts = (_drop_known_statements(part, self.shown_records, last) for part in self.changing)
         return replace(self, changing=[part for part in parts if part.text or part.left_out])
 
     @cached_property
-    def first(self) -> tuple[int, int]:
+    def beginning_tokens(self) -> tuple[int, int]:
         """Returns the tokens of the system prompt, with the tokens beside the messages, and of the summaries, which
         join the system prompt."""
         system = (self.count(self.system) + _MESSAGE_TOKENS if self.system else 0) + self.beside
@@ -244,17 +272,17 @@ class _Draft:
     @cached_property
     def messages(self) -> list[AnyMessage]:
         if self.layout == "bare":
-            return self._bare()
-        first = _joined((self.instructions, self.system, self.client_system, self.summaries))
+            return self._build_bare_messages()
+        first = _join_prompt_parts((self.instructions, self.system, self.client_system, self.summaries))
         raw = [
             message
             for turn in (*self.pinned, *self.recent)
-            for message in self._turn(turn, [past(stored) for stored in turn.messages])
+            for message in self._build_turn_messages(turn, [reduce_past_message(stored) for stored in turn.messages])
         ]
-        changes = block(self.changing, self.language)
-        return [SystemMessage(first), *raw, *self._turn(self.current, self.current.messages, changes)]
+        changes = render_changing_block(self.changing, self.language)
+        return [SystemMessage(first), *raw, *self._build_turn_messages(self.current, self.current.messages, changes)]
 
-    def _bare(self) -> list[AnyMessage]:
+    def _build_bare_messages(self) -> list[AnyMessage]:
         """Returns the messages of a bare prompt; the user's messages hold only the user's words.
 
         The system message holds the chunks, the newest last: a chunk's summary and the statements that memory has of
@@ -262,26 +290,30 @@ class _Draft:
         summaries). The results of this turn's tools stand in a message of their own before the question.
         """
         lasting, statements = self._lasting()
-        chunks = (_chunk(record, statements, self.language) for record in self.told)
-        first = SystemMessage(_joined((self.instructions, self.system, self.client_system, *lasting, *chunks)))
+        chunks = (_render_summary_chunk(record, statements, self.language) for record in self.shown_records)
+        first = SystemMessage(
+            _join_prompt_parts((self.instructions, self.system, self.client_system, *lasting, *chunks))
+        )
         summarised = sorted((*self.pinned, *self.short), key=lambda turn: turn.number)
-        raw = [given(message) for turn in (*summarised, *self.recent) for message in turn.messages]
+        raw = [build_model_message(message) for turn in (*summarised, *self.recent) for message in turn.messages]
         question, *rest = self.current.messages
-        tools = [str(message.text) for message in _found(rest) if isinstance(message, ToolMessage)]
-        beside = _joined([*tools, block(self.changing, self.language)])
+        tools = [str(message.text) for message in _drop_empty_searches(rest) if isinstance(message, ToolMessage)]
+        beside = _join_prompt_parts([*tools, render_changing_block(self.changing, self.language)])
         extra = [SystemMessage(beside)] if beside else []
-        return [first, *raw, *extra, _asked(str(question.text), self.images, self.earlier_images)]
+        return [first, *raw, *extra, _build_user_message(str(question.text), self.images, self.earlier_images)]
 
-    def _lasting(self) -> tuple[list[str], list[Told]]:
+    def _lasting(self) -> tuple[list[str], list[DatedStatement]]:
         """Returns the lasting parts of a bare prompt: the texts outside summarised chunks, and the statements inside
         them."""
-        parts, in_chunks = list[str](), list[Told]()
+        parts, in_chunks = list[str](), list[DatedStatement]()
         for part in self.changing:
             if part.lasting and part.name == "memory" and part.text:
                 title, *rest = part.text.splitlines()
                 statements = [statement for line in rest for statement in statements_of(line)]
                 in_chunks = [
-                    statement for statement in statements if any(_of(record, statement) for record in self.told)
+                    statement
+                    for statement in statements
+                    if any(_is_statement_in_chunk(record, statement) for record in self.shown_records)
                 ]
                 loose = [statement.text for statement in statements if statement not in in_chunks]
                 parts += ["\n".join([title, *loose])] if loose else []
@@ -289,17 +321,22 @@ class _Draft:
                 parts.append(part.text)
         return parts, in_chunks
 
-    def _turn(self, turn: TurnMessages, messages: Sequence[AnyMessage], changes: str | None = None) -> list[AnyMessage]:
+    def _build_turn_messages(
+        self, turn: TurnMessages, messages: Sequence[AnyMessage], changes: str | None = None
+    ) -> list[AnyMessage]:
         """Returns a turn as the model gets it. Before its question stand the lasting parts, tool results (only
         ``inline``), and the changing block: ``changes``, or by default the block that was frozen with the turn."""
         question, *rest = messages
         results = [message for message in rest if self.layout == "inline" and isinstance(message, ToolMessage)]
-        result_texts = (_told(message, self.language) for message in results)
+        result_texts = (_render_titled_result(message, self.language) for message in results)
         frozen = str(question.additional_kwargs.get("block", "")) if changes is None else changes
         lasting = (part.text for part in self.lasting(turn.number))
-        text = _joined([*lasting, *result_texts, frozen, str(question.text)])
+        text = _join_prompt_parts([*lasting, *result_texts, frozen, str(question.text)])
         images, earlier = (self.images, self.earlier_images) if turn is self.current else ((), ())
-        return [_asked(text, images, earlier), *(given(message) for message in rest if message not in results)]
+        return [
+            _build_user_message(text, images, earlier),
+            *(build_model_message(message) for message in rest if message not in results),
+        ]
 
     def lasting(self, number: int) -> list[Changing]:
         """Returns the lasting parts that stand with the question of turn ``number``."""
@@ -307,7 +344,7 @@ class _Draft:
 
     def _place(self, part: Changing) -> int:
         """Returns the newest raw turn that was given the part in its present text; falls back to the current turn."""
-        text_mark = mark(part.text)
+        text_mark = build_text_mark(part.text)
         places = (
             turn.number
             for turn in self.recent
@@ -316,16 +353,18 @@ class _Draft:
         return max(places, default=self.current.number)
 
     def size(self, turns: Sequence[TurnMessages]) -> int:
-        return sum(message_tokens(past(message), self.count) for turn in turns for message in turn.messages)
+        return sum(
+            message_tokens(reduce_past_message(message), self.count) for turn in turns for message in turn.messages
+        )
 
     def tokens(self) -> int:
         if self.layout == "bare":
             return sum(message_tokens(message, self.count) for message in self.messages) + self.beside
-        first = self.own + self.client + sum(self.first)
+        first = self.instruction_tokens + self.client_tokens + sum(self.beginning_tokens)
         return first + sum(message_tokens(message, self.count) for message in self.messages[1:])
 
 
-def untold(records: Sequence[SummaryRecord], raw: Collection[int]) -> list[SummaryRecord]:
+def drop_redundant_summaries(records: Sequence[SummaryRecord], raw: Collection[int]) -> list[SummaryRecord]:
     """Returns the summaries without those whose turns all stand raw in the prompt: an extracted summary holds sentences
     of its turns, so the prompt has all of them. ``raw``: the numbers of the raw turns."""
     return [
@@ -344,7 +383,10 @@ def short_term(turns: Sequence[TurnMessages], last: int, budget: int, count: Cal
     refer to it.
     """
     sizes = {
-        turn.number: sum(message_tokens(past(message), count) for message in _spoken(turn).messages) for turn in turns
+        turn.number: sum(
+            message_tokens(reduce_past_message(message), count) for message in _reduce_turn_to_speech(turn).messages
+        )
+        for turn in turns
     }
     first = min(sizes, default=1)
     if sum(sizes.values()) <= budget:
@@ -356,39 +398,46 @@ def short_term(turns: Sequence[TurnMessages], last: int, budget: int, count: Cal
 
 def _bound_raw(
     recent: Sequence[TurnMessages], budget: int | None, count: Callable[[str], int]
-) -> tuple[list[LeftOut], list[TurnMessages]]:
+) -> tuple[list[PromptOmission], list[TurnMessages]]:
     """Returns what the report says of the raw turns that have no room, and the other raw turns."""
     if budget is None:
         return [], list(recent)
 
     def size(turn: TurnMessages) -> int:
-        return sum(message_tokens(past(message), count) for message in turn.messages)
+        return sum(message_tokens(reduce_past_message(message), count) for message in turn.messages)
 
     early, kept = split_raw(recent, budget, size)
     if not early:
         return [], kept
-    return [LeftOut(_range([early[0].number, early[-1].number]), "unsummarised", sum(map(size, early)))], kept
+    return [
+        PromptOmission(_format_turn_range([early[0].number, early[-1].number]), "unsummarised", sum(map(size, early)))
+    ], kept
 
 
-def summed(records: Sequence[SummaryRecord], language: str, layout: Layout = "messages") -> str:
+def render_chunk_summaries(records: Sequence[SummaryRecord], language: str, layout: Layout = "messages") -> str:
     """Returns the text of the part with the chunk summaries, or an empty text."""
     if not records:
         return ""
     if layout == "bare":
-        return _joined(_chunk(record, (), language) for record in records)
-    summaries = "\n".join(f"[{label(record['turns'], language)}] {record['summary']}" for record in records)
-    return render("summaries", language, summaries=summaries)
+        return _join_prompt_parts(_render_summary_chunk(record, (), language) for record in records)
+    summaries = "\n".join(
+        f"[{render_turns_label(record['turns'], language)}] {record['summary']}" for record in records
+    )
+    return render_prompt("summaries", language, summaries=summaries)
 
 
-def _chunk(record: SummaryRecord, said: Sequence[Told], language: str) -> str:
+def _render_summary_chunk(record: SummaryRecord, said: Sequence[DatedStatement], language: str) -> str:
     """Returns the text of a chunk in a bare prompt."""
     text = "\n".join(
-        [*lines(essence(record["summary"])), *(statement.text for statement in said if _of(record, statement))]
+        [
+            *split_memory_lines(extract_summary_essence(record["summary"])),
+            *(statement.text for statement in said if _is_statement_in_chunk(record, statement)),
+        ]
     )
-    return render("chunk", language, turns=label(record["turns"], language), text=text)
+    return render_prompt("chunk", language, turns=render_turns_label(record["turns"], language), text=text)
 
 
-def essence(summary: str) -> str:
+def extract_summary_essence(summary: str) -> str:
     """Returns the text that a bare prompt has of an extracted summary: the user's sentences, and those sentences of
     other speakers that hold a fact. Leaves out the names of speakers: a small model goes on with them. A summary in a
     model's own words stays whole."""
@@ -398,15 +447,15 @@ def essence(summary: str) -> str:
         if speaker in _USER:
             pieces.append(text.strip())
         else:
-            pieces += [piece.strip() for piece in sentence.split(text) if fact.facts(piece)]
+            pieces += [piece.strip() for piece in sentence.split_sentences(text) if fact.find_facts(piece)]
     return " ".join(piece for piece in pieces if piece)
 
 
-def _of(record: SummaryRecord, told: Told) -> bool:
+def _is_statement_in_chunk(record: SummaryRecord, told: DatedStatement) -> bool:
     return record["turns"][0] <= told.first <= record["turns"][-1]
 
 
-def label(turns: Sequence[int], language: str) -> str:
+def render_turns_label(turns: Sequence[int], language: str) -> str:
     """Returns how a summary names its turns to the model (specification 4.3); one that was asked for may be of a single
     turn."""
     if turns[0] == turns[-1]:
@@ -416,16 +465,16 @@ def label(turns: Sequence[int], language: str) -> str:
 
 def version_mark(record: SummaryRecord) -> str:
     """Returns the mark that tells the versions of one chunk's summary apart."""
-    return mark(record["summary"])[:VERSION_MARK]
+    return build_text_mark(record["summary"])[:VERSION_MARK]
 
 
-def digest(messages: Sequence[AnyMessage]) -> str:
+def hash_prompt_messages(messages: Sequence[AnyMessage]) -> str:
     """Returns the mark of a whole prompt: of its roles, texts and tool calls."""
     rows = (
         (message.type, str(message.text), str(message.tool_calls) if isinstance(message, AIMessage) else "")
         for message in messages
     )
-    return mark(repr(list(rows)))
+    return build_text_mark(repr(list(rows)))
 
 
 def add_note(last: AnyMessage, note: str) -> list[AnyMessage]:
@@ -435,7 +484,7 @@ def add_note(last: AnyMessage, note: str) -> list[AnyMessage]:
     return [last, HumanMessage(note)]
 
 
-def given(message: AnyMessage) -> AnyMessage:
+def build_model_message(message: AnyMessage) -> AnyMessage:
     """Returns a stored message after the question as the model gets it: «…» stands for a missing answer."""
     if isinstance(message, AIMessage):
         text = str(message.text) or ("" if message.tool_calls else "…")
@@ -443,9 +492,11 @@ def given(message: AnyMessage) -> AnyMessage:
     return message
 
 
-def _found(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+def _drop_empty_searches(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
     """Returns the messages without the searches that found nothing."""
-    return [message for message in messages if not is_search(message) or _traces([message])[0].get("passages")]
+    return [
+        message for message in messages if not is_search(message) or _list_search_traces([message])[0].get("passages")
+    ]
 
 
 def _without_calls(turn: TurnMessages) -> TurnMessages:
@@ -453,29 +504,34 @@ def _without_calls(turn: TurnMessages) -> TurnMessages:
     return TurnMessages(turn.number, tuple(messages))
 
 
-def _beside(part: Changing, records: Sequence[SummaryRecord], last: int) -> Changing:
+def _drop_known_statements(part: Changing, records: Sequence[SummaryRecord], last: int) -> Changing:
     """Returns the memory part without statements that a summary in the prompt has, and without those of turns after
     ``last``, which stand raw in the prompt. Returns other parts as they are."""
     if part.name != "memory" or not part.text:
         return part
-    summaries = [essence(record["summary"]) for record in records]
-    letters, sentences = letters_of("".join(summaries)), [piece for text in summaries for piece in sentence.split(text)]
+    summaries = [extract_summary_essence(record["summary"]) for record in records]
+    letters, sentences = (
+        letters_of("".join(summaries)),
+        [piece for text in summaries for piece in sentence.split_sentences(text)],
+    )
 
     def news(line: str) -> bool:
-        statement = undated(line)
-        is_known = letters_of(statement.text) in letters or any(says(piece, statement.text) for piece in sentences)
+        statement = parse_dated_line(line)
+        is_known = letters_of(statement.text) in letters or any(
+            has_line_content(piece, statement.text) for piece in sentences
+        )
         return statement.first <= last and not is_known
 
     title, *rest = part.text.splitlines()
     new_lines = [line for line in rest if news(line)]
-    return replace(part, text="\n".join([title, *new_lines]) if new_lines else "", whole=mark(part.text))
+    return replace(part, text="\n".join([title, *new_lines]) if new_lines else "", whole=build_text_mark(part.text))
 
 
-def _spoken(turn: TurnMessages) -> TurnMessages:
-    return TurnMessages(turn.number, tuple(spoken(turn.messages)))
+def _reduce_turn_to_speech(turn: TurnMessages) -> TurnMessages:
+    return TurnMessages(turn.number, tuple(reduce_messages_to_speech(turn.messages)))
 
 
-def spoken(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+def reduce_messages_to_speech(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
     """Returns an earlier turn as a bare prompt has it: what the two said, without tool results; of a tool's result only
     the facts that the answer lacks, in a line before the question."""
     said: list[AnyMessage] = [message for message in messages if not isinstance(message, ToolMessage)]
@@ -483,17 +539,22 @@ def spoken(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
     if not is_answer(answer) or answer.response_metadata.get("model") == "":  # code worded the results themselves
         return said
     results = (message for message in messages if isinstance(message, ToolMessage))
-    return [*(SystemMessage(line) for message in results if (line := _unsaid(message, str(answer.text)))), *said]
+    return [
+        *(SystemMessage(line) for message in results if (line := _extract_unsaid_facts(message, str(answer.text)))),
+        *said,
+    ]
 
 
-def _unsaid(result: ToolMessage, answer: str) -> str:
+def _extract_unsaid_facts(result: ToolMessage, answer: str) -> str:
     """Returns the sentences of a tool's result with facts that the answer lacks; "" when there are none.
 
     Failures tell nothing, and text out of memory or documents belongs to the question that it was looked up for.
     """
     if result.status == "error" or (result.name or "") in RECALLING:
         return ""
-    sentences = [piece.strip() for piece in sentence.split(str(result.text)) if fact.lost(piece, answer)]
+    sentences = [
+        piece.strip() for piece in sentence.split_sentences(str(result.text)) if fact.list_lost_facts(piece, answer)
+    ]
     return cut_text(f"[{result.name}] {' '.join(sentences)}", UNSAID_CHARS) if sentences else ""
 
 
@@ -502,17 +563,19 @@ def _is_asked(message: AnyMessage, turn: int) -> bool:
     return isinstance(message, HumanMessage) and message.additional_kwargs.get("turn") == turn
 
 
-def marked(message: AnyMessage, language: str) -> AnyMessage:
+def mark_question_images(message: AnyMessage, language: str) -> AnyMessage:
     """Returns a question whose images are not at hand with a short mark for each of them; other messages as they
     are."""
     if not (isinstance(message, HumanMessage) and (number := image_count(message))):
         return message
-    marks = " ".join([render("image_past", language)] * number)
+    marks = " ".join([render_prompt("image_past", language)] * number)
     text = "\n".join(part for part in (str(message.text), marks) if part)
     return message.model_copy(update={"content": text})
 
 
-def _asked(text: str, images: Sequence[dict[str, Any]], earlier: Sequence[dict[str, Any]] = ()) -> HumanMessage:
+def _build_user_message(
+    text: str, images: Sequence[dict[str, Any]], earlier: Sequence[dict[str, Any]] = ()
+) -> HumanMessage:
     """Returns the user's message: a plain text, or content parts when images go with it. Those of earlier turns stand
     before the text, so that «this picture» is one behind it."""
     if not (images or earlier):
@@ -520,39 +583,39 @@ def _asked(text: str, images: Sequence[dict[str, Any]], earlier: Sequence[dict[s
     return HumanMessage([*earlier, *([{"type": "text", "text": text}] if text else []), *images])
 
 
-def _told(message: ToolMessage, language: str) -> str:
+def _render_titled_result(message: ToolMessage, language: str) -> str:
     """Returns a tool's result under the tool's name; the result of a search already says what it is."""
     text = str(message.text)
-    return text if is_search(message) else render("tool_told", language, tool=message.name or "", said=text)
+    return text if is_search(message) else render_prompt("tool_told", language, tool=message.name or "", said=text)
 
 
-def past(message: AnyMessage) -> AnyMessage:
+def reduce_past_message(message: AnyMessage) -> AnyMessage:
     """Returns a message of an earlier turn; the result of a search keeps only the places of its passages. Retrieved
     text belongs to the question that it was retrieved for, and within the budget of one retrieval (design 4.4). An
     answer and what ``recall`` gave keep no mark of a past turn: the number means another turn by now."""
     can_cite = isinstance(message, AIMessage) or (isinstance(message, ToolMessage) and message.name == RECALL)
     if can_cite and (text := strip_marks(str(message.text))) != str(message.text):
         return message.model_copy(update={"content": text})
-    if not (traces := _traces([message])):
+    if not (traces := _list_search_traces([message])):
         return message
-    places = cited(traces[0])
+    places = render_passage_places(traces[0])
     language = str(traces[0].get("language", "ko"))
-    text = render("documents_past", language, places=places) if places else str(message.text)
+    text = render_prompt("documents_past", language, places=places) if places else str(message.text)
     return message.model_copy(update={"content": text})
 
 
-def cited(trace: dict[str, Any]) -> str:
+def render_passage_places(trace: dict[str, Any]) -> str:
     """Returns the passages of a search in documents on one line: «[1] file › section, [2] …»."""
     return ", ".join(f"[{passage['number']}] {passage['label']}" for passage in trace.get("passages", ()))
 
 
-def brief(trace: dict[str, Any]) -> dict[str, Any]:
-    """Returns the fields that ``past`` needs of the trace of a search."""
+def shorten_search_trace(trace: dict[str, Any]) -> dict[str, Any]:
+    """Returns the fields that ``reduce_past_message`` needs of the trace of a search."""
     places = [{name: passage[name] for name in ("number", "label")} for passage in trace.get("passages", ())]
     return {"language": trace.get("language", "ko"), "trace": [], "passages": places}
 
 
-def _joined(parts: Iterable[str]) -> str:
+def _join_prompt_parts(parts: Iterable[str]) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
@@ -568,22 +631,22 @@ def message_tokens(message: AnyMessage, count: Callable[[str], int]) -> int:
 def raw_tokens(messages: Sequence[AnyMessage], count: Callable[[str], int]) -> int:
     """Returns the tokens that a finished turn would take in full history, with its images."""
     images: int = IMAGE_TOKENS * sum(map(image_count, messages))
-    return images + sum(message_tokens(message, count) for message in messages if not unanswered(message))
+    return images + sum(message_tokens(message, count) for message in messages if not is_unanswered(message))
 
 
-def _fit(draft: _Draft, limit: int) -> tuple[_Draft, list[LeftOut]]:
+def _fit_prompt_draft(draft: _PromptDraft, limit: int) -> tuple[_PromptDraft, list[PromptOmission]]:
     """Cuts the draft to ``limit`` tokens; returns the draft and the parts that were left out. Leaves out the raw turns
     of a bare prompt that summaries cover, then past turns that a search found, then images of earlier turns, then the
     oldest raw turns, then the oldest summaries, then the oldest pinned turns. Then shortens the tool results of the
     current turn, from the first on. Raises ``ContextTooLong``; ``SystemTextTooLong`` when only the client's system text
     is too much."""
-    cut: list[LeftOut] = []
+    cut: list[PromptOmission] = []
     tokens = draft.tokens()
     if tokens > limit and draft.short:
         draft = replace(draft, short=())
         tokens = draft.tokens()
     if tokens > limit and (turns := next((part for part in draft.changing if part.items), None)):
-        cut.append(LeftOut(str(len(turns.items)), "turns_cut"))
+        cut.append(PromptOmission(str(len(turns.items)), "turns_cut"))
         draft = replace(draft, changing=[part for part in draft.changing if part is not turns])
         tokens = draft.tokens()
     while tokens > limit and draft.earlier_images:
@@ -592,94 +655,113 @@ def _fit(draft: _Draft, limit: int) -> tuple[_Draft, list[LeftOut]]:
     while tokens > limit and draft.recent:
         turn, *recent = draft.recent
         size = draft.size([turn])
-        cut.append(LeftOut(str(turn.number), "context_full", size))
+        cut.append(PromptOmission(str(turn.number), "context_full", size))
         draft, tokens = replace(draft, recent=recent), tokens - size
     while tokens > limit and draft.records:
         record, *records = draft.records
-        cut.append(LeftOut(_range(record["turns"]), "context_full"))
+        cut.append(PromptOmission(_format_turn_range(record["turns"]), "context_full"))
         draft = replace(draft, records=records)
         tokens = draft.tokens()
     while tokens > limit and draft.pinned:
         turn, *pinned = draft.pinned
-        cut.append(LeftOut(str(turn.number), "context_full", draft.size([turn])))
+        cut.append(PromptOmission(str(turn.number), "context_full", draft.size([turn])))
         draft = replace(draft, pinned=pinned)
         tokens = draft.tokens()
     number, messages = draft.current.number, draft.current.messages
     for at, message in enumerate(messages):
         if tokens > limit and isinstance(message, ToolMessage):
-            shorter = _shorter(message, tokens - limit, draft.count, last=at == len(messages) - 1)
+            shorter = _shorten_prompt_result(message, tokens - limit, draft.count, last=at == len(messages) - 1)
             now = draft.current.messages
             draft = replace(draft, current=TurnMessages(number, (*now[:at], shorter, *now[at + 1 :])))
             before, tokens = tokens, draft.tokens()
-            cut += [LeftOut(message.name or "", "context_full", before - tokens)] if shorter is not message else []
-    if tokens > limit >= tokens - draft.client:
-        raise SystemTextTooLong(tokens=draft.client, limit=limit)
+            cut += (
+                [PromptOmission(message.name or "", "context_full", before - tokens)] if shorter is not message else []
+            )
+    if tokens > limit >= tokens - draft.client_tokens:
+        raise SystemTextTooLong(tokens=draft.client_tokens, limit=limit)
     if tokens > limit:
         raise ContextTooLong(tokens=tokens, limit=limit)
     return draft, cut
 
 
-def _shorter(message: ToolMessage, tokens: int, count: Callable[[str], int], *, last: bool) -> AnyMessage:
+def _shorten_prompt_result(message: ToolMessage, tokens: int, count: Callable[[str], int], *, last: bool) -> AnyMessage:
     """Returns a tool's result with ``tokens`` tokens less, or as it is when it has fewer. A search keeps only its
     places. A search that comes last stays whole: a cut would take the passages of the answer, and the frame around
     them."""
     text = str(message.text)
     if is_search(message):
-        return message if last else past(message)
+        return message if last else reduce_past_message(message)
     chars = int(len(text) * (1 - (tokens + _CUT_TOKENS) / max(1, count(text))))
     return message.model_copy(update={"content": cut_text(text, chars)}) if chars > 0 else message
 
 
-def _report(
-    draft: _Draft, turn: int, limits: Limits, exact: bool, history_tokens: int, cut: list[LeftOut]
+def _build_context_report(
+    draft: _PromptDraft, turn: int, limits: Limits, exact: bool, history_tokens: int, cut: list[PromptOmission]
 ) -> ContextReport:
     count = draft.count
     question, *rest = draft.current.messages
-    rest = _found(rest) if draft.layout == "bare" else rest
-    (system, summaries), short, recent = draft.first, draft.size(draft.short), draft.size(draft.recent)
+    rest = _drop_empty_searches(rest) if draft.layout == "bare" else rest
+    (system, summaries), short, recent = draft.beginning_tokens, draft.size(draft.short), draft.size(draft.recent)
     pinned = draft.size(draft.pinned)
     parts = [
-        *([Part("instructions", draft.own, 0, mark=mark(draft.instructions))] if draft.instructions else []),
-        Part("system", system, limits.system, mark=mark(draft.system)),
-        *([Part("client_system", draft.client, 0, mark=mark(draft.client_system))] if draft.client_system else []),
-        Part("summaries", summaries, limits.summaries, *_summed(draft.records)),
-        *([Part("pinned", pinned, 0, _numbers(draft.pinned))] if draft.pinned else []),
-        *([Part("short", short, limits.recent, _numbers(draft.short))] if draft.short else []),
-        Part("recent", recent, limits.recent, _numbers(draft.recent)),
-        *(_changing(entry, count) for entry in draft.changing if entry.text),
-        Part("question", message_tokens(question, count), limits.question, (str(turn),)),
-        *([Part("images", IMAGE_TOKENS * images, 0, (str(images),))] if (images := draft.image_count) else []),
-        *_current(rest, count, limits),
+        *(
+            [ReportPart("instructions", draft.instruction_tokens, 0, mark=build_text_mark(draft.instructions))]
+            if draft.instructions
+            else []
+        ),
+        ReportPart("system", system, limits.system, mark=build_text_mark(draft.system)),
+        *(
+            [ReportPart("client_system", draft.client_tokens, 0, mark=build_text_mark(draft.client_system))]
+            if draft.client_system
+            else []
+        ),
+        ReportPart("summaries", summaries, limits.summaries, *_report_summary_items(draft.records)),
+        *([ReportPart("pinned", pinned, 0, _list_turn_numbers(draft.pinned))] if draft.pinned else []),
+        *([ReportPart("short", short, limits.recent, _list_turn_numbers(draft.short))] if draft.short else []),
+        ReportPart("recent", recent, limits.recent, _list_turn_numbers(draft.recent)),
+        *(_report_changing_part(entry, count) for entry in draft.changing if entry.text),
+        ReportPart("question", message_tokens(question, count), limits.question, (str(turn),)),
+        *([ReportPart("images", IMAGE_TOKENS * images, 0, (str(images),))] if (images := draft.image_count) else []),
+        *_report_current_parts(rest, count, limits),
     ]
     total = sum(part.tokens for part in parts)
     raw = pinned + short + recent
     full = total - summaries - raw + max(history_tokens, raw)
     dropped = [entry for part in draft.changing for entry in part.left_out]
-    left_out = (*_replaced(draft), *cut, *dropped, *_cut_passages(rest))
-    return ContextReport(turn, tuple(parts), left_out, total, full, exact, digest(draft.messages), draft.layout)
+    left_out = (*_list_replaced_turns(draft), *cut, *dropped, *_cut_passages(rest))
+    return ContextReport(
+        turn, tuple(parts), left_out, total, full, exact, hash_prompt_messages(draft.messages), draft.layout
+    )
 
 
-def _changing(part: Changing, count: Callable[[str], int]) -> Part:
+def _report_changing_part(part: Changing, count: Callable[[str], int]) -> ReportPart:
     """Returns the report's entry for a changing part. The record has the passages of a search, and keeps lasting texts
     by their marks; only other texts stand in the report."""
     size, in_record = count(part.text), part.lasting or part.name in ("retrieval", "turns")
-    text_mark, text = (part.whole or mark(part.text)) if part.lasting else part.whole, "" if in_record else part.text
-    return Part(part.name, size, part.budget, part.items, text_mark, text)
+    text_mark, text = (
+        (part.whole or build_text_mark(part.text)) if part.lasting else part.whole,
+        "" if in_record else part.text,
+    )
+    return ReportPart(part.name, size, part.budget, part.items, text_mark, text)
 
 
-def _current(rest: Sequence[AnyMessage], count: Callable[[str], int], limits: Limits) -> list[Part]:
+def _report_current_parts(rest: Sequence[AnyMessage], count: Callable[[str], int], limits: Limits) -> list[ReportPart]:
     """Returns the parts of the current turn's tool calls and results; passages of documents are a part of their own."""
     searches = [message for message in rest if is_search(message)]
     others = [message for message in rest if message not in searches]
-    places = (str(passage["label"]) for trace in _traces(searches) for passage in trace.get("passages", ()))
+    places = (str(passage["label"]) for trace in _list_search_traces(searches) for passage in trace.get("passages", ()))
     tokens = [sum(message_tokens(message, count) for message in group) for group in (searches, others)]
-    budget = max((int(trace.get("budget", limits.retrieval)) for trace in _traces(searches)), default=0)
-    parts = [Part("retrieval", tokens[0], budget, tuple(dict.fromkeys(places)))] if searches else []
-    return [*parts, Part("current", tokens[1], 0)] if others else parts
+    budget = max((int(trace.get("budget", limits.retrieval)) for trace in _list_search_traces(searches)), default=0)
+    parts = [ReportPart("retrieval", tokens[0], budget, tuple(dict.fromkeys(places)))] if searches else []
+    return [*parts, ReportPart("current", tokens[1], 0)] if others else parts
 
 
-def _cut_passages(rest: Sequence[AnyMessage]) -> list[LeftOut]:
-    return [LeftOut(str(label), "documents_budget") for trace in _traces(rest) for label in trace.get("cut", ())]
+def _cut_passages(rest: Sequence[AnyMessage]) -> list[PromptOmission]:
+    return [
+        PromptOmission(str(label), "documents_budget")
+        for trace in _list_search_traces(rest)
+        for label in trace.get("cut", ())
+    ]
 
 
 def is_search(message: AnyMessage) -> bool:
@@ -688,37 +770,38 @@ def is_search(message: AnyMessage) -> bool:
     return isinstance(message, ToolMessage) and isinstance(message.artifact, dict) and "trace" in message.artifact
 
 
-def _traces(messages: Sequence[AnyMessage]) -> list[dict[str, Any]]:
+def _list_search_traces(messages: Sequence[AnyMessage]) -> list[dict[str, Any]]:
     """Returns the traces of the searches among these messages."""
     return [message.artifact for message in messages if isinstance(message, ToolMessage) and is_search(message)]
 
 
-def _replaced(draft: _Draft) -> list[LeftOut]:
+def _list_replaced_turns(draft: _PromptDraft) -> list[PromptOmission]:
     """Returns the earlier turns that the prompt holds only as summaries, or not at all because their summaries outgrew
     the budget."""
     if not draft.records:
         return []
-    first, last = draft.records[0]["turns"][0], covered(draft.told)
-    forgotten = [LeftOut(_range([1, first - 1]), "over_budget")] if first > 1 else []
-    return [*forgotten, *([LeftOut(_range([first, last]), "summarised")] if last else [])]
+    first, last = draft.records[0]["turns"][0], find_last_covered_turn(draft.shown_records)
+    forgotten = [PromptOmission(_format_turn_range([1, first - 1]), "over_budget")] if first > 1 else []
+    return [*forgotten, *([PromptOmission(_format_turn_range([first, last]), "summarised")] if last else [])]
 
 
-def _numbers(turns: Sequence[TurnMessages]) -> tuple[str, ...]:
+def _list_turn_numbers(turns: Sequence[TurnMessages]) -> tuple[str, ...]:
     return tuple(str(turn.number) for turn in turns)
 
 
-def _summed(records: Sequence[SummaryRecord]) -> tuple[tuple[str, ...], str]:
+def _report_summary_items(records: Sequence[SummaryRecord]) -> tuple[tuple[str, ...], str]:
     """Returns the turn ranges of the summaries, and the marks of their versions, joined."""
-    return tuple(_range(record["turns"]) for record in records), "".join(map(version_mark, records))
+    return tuple(_format_turn_range(record["turns"]) for record in records), "".join(map(version_mark, records))
 
 
-def _range(turns: Sequence[int]) -> str:
+def _format_turn_range(turns: Sequence[int]) -> str:
     return f"{turns[0]}-{turns[-1]}" if turns[0] != turns[-1] else str(turns[0])
 
 
 def over_budget(records: Sequence[SummaryRecord], budget: int, count: Callable[[str], int]) -> list[SummaryRecord]:
     """Returns the oldest records that have left the context, as the summaries came one by one: more than
-    ``MOST_SUMMARIES``, or more than ``budget`` tokens. Their turns are found by search (``graph.turn.past_turns``).
+    ``MOST_SUMMARIES``, or more than ``budget`` tokens. Their turns are found by search
+    (``graph.turn.memory.past_turns``).
 
     They leave several at once, down to ``KEPT_SUMMARIES`` or to half the budget: each departure breaks the cached
     prefix, so departures are rare.

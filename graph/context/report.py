@@ -45,7 +45,7 @@ Reason = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ReportPart:
     """One part of the prompt, in prompt order.
 
     ``tokens`` against ``budget`` (0: none is set). ``items``: what the part holds, such as turn ranges («1-3»,
@@ -66,13 +66,13 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class PromptOmission:
     """Something that is not in the prompt, and why; ``tokens``: 0 when they are not known.
 
     ``what``: of turns that are not raw in the prompt, their range («1-6»); of the long-term memory, how many sentences
     or values had no room («3»); of past turns, how many had no room or did not fit well enough; of the documents, the
     place of a passage that had no room; of a tool of the current turn, its name. ``items``: these past turns, the
-    best first, as in ``Part``.
+    best first, as in ``ReportPart``.
     """
 
     what: str
@@ -87,14 +87,15 @@ class ContextReport:
 
     ``total_tokens``: of this prompt. ``full_tokens``: of the same prompt with the whole history raw and no summaries.
     ``digest``: of all messages, to tell whether a rebuilt prompt is the same. ``layout``: as in
-    ``graph.context.prompt.build``. ``tools``: the mark of the tools' forms, which stand before everything else: where
-    it differs from that of the turn before, the prefix that a server has read is broken there. Empty without forms.
+    ``graph.context.prompt.build_turn_prompt``. ``tools``: the mark of the tools' forms, which stand before everything
+    else: where it differs from that of the turn before, the prefix that a server has read is broken there. Empty
+    without forms.
     ``strict``: the messages went out in the form of strict servers (``model.call.message_form``).
     """
 
     turn: int
-    parts: tuple[Part, ...]
-    left_out: tuple[LeftOut, ...]
+    parts: tuple[ReportPart, ...]
+    left_out: tuple[PromptOmission, ...]
     total_tokens: int
     full_tokens: int
     exact: bool
@@ -108,18 +109,18 @@ class ContextReport:
         """Returns the tokens saved against full history; negative when the summaries cost more than they replace."""
         return self.full_tokens - self.total_tokens
 
-    def part(self, name: PartName) -> Part | None:
+    def part(self, name: PartName) -> ReportPart | None:
         return next((part for part in self.parts if part.name == name), None)
 
     def plain(self) -> dict[str, Any]:
         """Returns the report as plain data for storage and doors."""
-        parts, left_out = map(_plain, self.parts), map(_plain, self.left_out)
+        parts, left_out = map(_read_slot_values, self.parts), map(_read_slot_values, self.left_out)
         bare = ({name: part[name] for name in part if part[name] or name not in ("mark", "text")} for part in parts)
         out = ({name: each[name] for name in each if each[name] or name != "items"} for each in left_out)
-        whole = {**_plain(self), "parts": tuple(bare), "left_out": tuple(out)}
+        whole = {**_read_slot_values(self), "parts": tuple(bare), "left_out": tuple(out)}
         return {name: value for name, value in whole.items() if value or name not in ("tools", "strict")}
 
 
-def _plain(row: Part | LeftOut | ContextReport) -> dict[str, Any]:
+def _read_slot_values(row: ReportPart | PromptOmission | ContextReport) -> dict[str, Any]:
     """Returns the fields as they are: ``dataclasses.asdict`` would copy all their contents."""
     return {name: getattr(row, name) for name in row.__slots__}

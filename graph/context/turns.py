@@ -57,9 +57,9 @@ def find_next_chunk(turn_count: int, last: int) -> tuple[list[int], int]:
     return chunk, max(chunk[-1], turn_count) + 1
 
 
-def question(text: str, number: int, session_id: str, images: int = 0) -> HumanMessage:
+def make_question_message(text: str, number: int, session_id: str, images: int = 0) -> HumanMessage:
     """Returns the user's message of a turn; its id is stable, so that a question accepted twice is stored once.
-    ``images``: how many images came with it; the state and the record keep only their number."""
+    ``images``: how many images came with it; the state keeps only their number."""
     extra = {"turn": number, **({"images": images} if images else {})}
     return HumanMessage(text, id=f"{session_id}-{number}", additional_kwargs=extra)
 
@@ -85,7 +85,7 @@ def is_answer(message: AnyMessage) -> bool:
     return isinstance(message, AIMessage) and not message.tool_calls
 
 
-def split(messages: Sequence[AnyMessage], last_turn: int) -> list[TurnMessages]:
+def split_into_turns(messages: Sequence[AnyMessage], last_turn: int) -> list[TurnMessages]:
     """Returns the turns in ``messages``, oldest first; ``last_turn`` numbers the last turn when the messages carry no
     numbers."""
     starts = [index for index, message in enumerate(messages) if isinstance(message, HumanMessage)]
@@ -106,14 +106,14 @@ def turn_number(state: ChatState) -> int:
     return sum(isinstance(message, HumanMessage) for message in state["messages"])
 
 
-def covered(records: Sequence[SummaryRecord]) -> int:
+def find_last_covered_turn(records: Sequence[SummaryRecord]) -> int:
     """Returns the last turn that a summary covers, 0 when there is none; ``records``: oldest first."""
     return records[-1]["turns"][-1] if records else 0
 
 
 def due_chunks(turn_count: int, records: Sequence[SummaryRecord]) -> Iterator[list[int]]:
     """Yields chunks of three finished turns that no record covers yet, oldest first; none except after 4, 7, 10 …"""
-    first = covered(records) + 1
+    first = find_last_covered_turn(records) + 1
     while first + CHUNK - 1 < turn_count:
         yield list(range(first, first + CHUNK))
         first += CHUNK
@@ -138,7 +138,7 @@ def split_raw(
     return list(turns[:first]), list(turns[first:])
 
 
-def current(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+def find_current_messages(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
     """Returns the messages of the turn in progress: from the last user message on."""
     for index in range(len(messages) - 1, -1, -1):
         if isinstance(messages[index], HumanMessage):
@@ -148,26 +148,28 @@ def current(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
 
 def tool_rounds(messages: Sequence[AnyMessage]) -> int:
     """Returns how often the current turn has called tools already."""
-    return sum(1 for message in current(messages) if isinstance(message, AIMessage) and message.tool_calls)
+    return sum(
+        1 for message in find_current_messages(messages) if isinstance(message, AIMessage) and message.tool_calls
+    )
 
 
 def is_circling(messages: Sequence[AnyMessage]) -> bool:
     """Returns whether the last call of the current turn was made ``REPEATS`` times, always with the same result."""
-    turn = current(messages)
+    turn = find_current_messages(messages)
     results = {message.tool_call_id: str(message.text) for message in turn if isinstance(message, ToolMessage)}
     calls = [call for message in turn if isinstance(message, AIMessage) for call in message.tool_calls]
     made = [(call["name"], call["args"], results.get(str(call["id"]))) for call in calls]
     return bool(made) and made.count(made[-1]) >= REPEATS
 
 
-def closing(messages: Sequence[AnyMessage], number: int) -> list[AnyMessage]:
+def make_closing_messages(messages: Sequence[AnyMessage], number: int) -> list[AnyMessage]:
     """Returns the messages that must follow the last turn so that a new message does not merge into it (design 3.5).
 
     An open tool call gets a result; a turn without an answer gets a marked empty answer.
     """
     if not messages or is_answer(messages[-1]):
         return []
-    calls = open_calls(current(messages))
+    calls = open_calls(find_current_messages(messages))
     results = [ToolMessage("interrupted", tool_call_id=str(call["id"]), status="error") for call in calls]
     return [*results, no_answer(number)]
 
@@ -177,7 +179,7 @@ def no_answer(number: int, code: str = Interrupted.code) -> AIMessage:
     return AIMessage("", response_metadata={"unanswered": code, "turn": number})
 
 
-def unanswered(message: AnyMessage) -> bool:
+def is_unanswered(message: AnyMessage) -> bool:
     return bool(message.response_metadata.get("unanswered"))
 
 
@@ -187,7 +189,7 @@ def open_calls(messages: Sequence[AnyMessage]) -> list[ToolCall]:
     Only results after that message count: a model may give a call of an earlier round the same id.
     """
     results: set[str] = set()
-    for message in reversed(current(messages)):
+    for message in reversed(find_current_messages(messages)):
         if isinstance(message, ToolMessage):
             results.add(message.tool_call_id)
         elif isinstance(message, AIMessage) and message.tool_calls:

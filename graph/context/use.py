@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from errors import SessionUnknown
-from graph.turn.engine import Engine
+from graph.turn.process.engine import TurnEngine
 from memory.state import MemoryLine
 
 PARTS = frozenset({"profile", "memory", "entities"})
@@ -23,7 +23,7 @@ def count_uses(texts: Mapping[str, int], lines: Sequence[MemoryLine]) -> Counter
     return counted
 
 
-def count_texts(engine: Engine) -> Counter[str]:
+def count_texts(engine: TurnEngine) -> Counter[str]:
     """Returns in how many prompts of the last conversations each text of memory stood. After something was forgotten,
     the texts of earlier prompts are gone and count no more."""
     counted = Counter[str]()
@@ -45,7 +45,7 @@ def _list_texts(parts: Sequence[Mapping[str, Any]], given: Mapping[str, str]) ->
     return [text for text in texts if text]
 
 
-def _read_reports(engine: Engine, session_id: str, most: int) -> list[dict[str, Any]]:
+def _read_reports(engine: TurnEngine, session_id: str, most: int) -> list[dict[str, Any]]:
     try:
         last = engine.store.session(session_id).turn_count
     except SessionUnknown:

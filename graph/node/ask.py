@@ -14,10 +14,10 @@ from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
 from graph.state import ChatState
-from graph.tool.asking import asking
 from graph.tool.client_tool import KIND
-from graph.turn.runtime import TurnContext, context
-from store.question import NO, Answer, Question, answer, question
+from graph.tool.question.asking import find_asking_tool
+from graph.turn.runtime import TurnContext, read_turn_context
+from store.turn.question import NO, UserAnswer, UserQuestion, parse_user_answer, parse_user_question
 
 ANSWERS = "answers"
 """Key of the answers in what a waiting graph is resumed with."""
@@ -26,25 +26,27 @@ ANSWERS = "answers"
 def ask_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, Any]:
     """Returns the user's answers, by the ids of the questions; a question that was left out counts as refused. Where
     nobody can be asked, only a client is, for the results of its own tools."""
-    turn = context(runtime)
-    questions = [question(plain) for plain in state.get("asked") or ()]
+    turn = read_turn_context(runtime)
+    questions = [parse_user_question(plain) for plain in state.get("asked") or ()]
     given: Mapping[str, Any] = {}
     put = [asked for asked in questions if turn.inputs.asks or asked.kind == KIND]
-    if put and not turn.channel.stopped:
+    if put and not turn.channel.is_stopped:
         given = interrupt([asked.plain() for asked in put])[ANSWERS]
-    answers = {asked.id: _answer(asked, given.get(asked.id)) for asked in questions}
-    _keep(questions, answers, turn.inputs.tools)
+    answers = {asked.id: _read_given_answer(asked, given.get(asked.id)) for asked in questions}
+    _apply_tool_approvals(questions, answers, turn.inputs.tools)
     plain = {id_: answered.plain() for id_, answered in answers.items()}
     return {"asked": [], "answers": {**(state.get("answers") or {}), **plain}}
 
 
-def _answer(asked: Question, given: Mapping[str, Any] | None) -> Answer:
-    return replace(answer(given) if given is not None else NO, state=asked.state)
+def _read_given_answer(asked: UserQuestion, given: Mapping[str, Any] | None) -> UserAnswer:
+    return replace(parse_user_answer(given) if given is not None else NO, state=asked.state)
 
 
-def _keep(questions: Sequence[Question], answers: Mapping[str, Answer], tools: Sequence[BaseTool]) -> None:
+def _apply_tool_approvals(
+    questions: Sequence[UserQuestion], answers: Mapping[str, UserAnswer], tools: Sequence[BaseTool]
+) -> None:
     """Lets the tools keep the answers that hold for later calls."""
     for asked in questions:
-        tool = asking(asked.tool, tools)
+        tool = find_asking_tool(asked.tool, tools)
         if asked.kind == "approve" and tool is not None:
             tool.allow(answers[asked.id].action)

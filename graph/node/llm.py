@@ -23,27 +23,34 @@ from graph.choice import expression, named
 from graph.choice.expression import Sum
 from graph.context.prompt import (
     FROZEN_TOKENS,
+    BuiltPrompt,
     Changing,
-    Prompt,
     add_note,
-    block,
-    build,
-    digest,
+    build_turn_prompt,
+    hash_prompt_messages,
     message_tokens,
+    render_changing_block,
     short_term,
 )
-from graph.context.report import ContextReport, Part, PartName
+from graph.context.report import ContextReport, PartName, ReportPart
 from graph.context.system_prompt import system_prompt
-from graph.context.turns import covered, current, is_circling, split, tool_rounds, turn_number
-from graph.node.summary import within
+from graph.context.turns import (
+    find_current_messages,
+    find_last_covered_turn,
+    is_circling,
+    split_into_turns,
+    tool_rounds,
+    turn_number,
+)
+from graph.node.summary import select_records_within_budget
 from graph.state import ChatState
 from graph.tool.client_tool import ClientTool
-from graph.tool.tool_call import calls_of, make_call, storable
+from graph.tool.tool_call import calls_of, make_call, make_storable_calls
 from graph.turn.event import ContextBuilt, Thought, Token, ToolFinished, ToolStarted
-from graph.turn.runtime import TurnContext, asked, context, emit
+from graph.turn.runtime import TurnContext, build_call_arguments, emit_turn_event, read_turn_context
 from model.call.message_form import STRICT_FORM
-from model.call.stream import Model, Stopped, cut_off, stream, summed, usage
-from prompt import render
+from model.call.stream import Model, Stopped, cut_off, read_token_usage, stream_answer, sum_chunks
+from prompt import render_prompt
 from text.fence import find_words
 
 SENT_STOPS = 4
@@ -56,47 +63,53 @@ def llm_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, Any]:
 
     Raises ``ContextTooLong``, ``EmptyAnswer`` and the errors of the model's server.
     """
-    turn, messages = context(runtime), list(state["messages"])
-    if turn.channel.stopped:
-        return {"messages": [stopped("")]}
+    turn, messages = read_turn_context(runtime), list(state["messages"])
+    if turn.channel.is_stopped:
+        return {"messages": [make_stopped_answer("")]}
     try:
-        documents = turn.search.first(messages) if turn.search else ()
+        documents = turn.search.search_before_answer(messages) if turn.search else ()
     except Stopped:
-        return {"messages": [stopped("")]}
+        return {"messages": [make_stopped_answer("")]}
     language = state.get("language", "ko")
-    prompt = partial(_prompt, state, turn, documents)
+    prompt = partial(_build_noted_prompt, state, turn, documents)
     form = turn.inputs.limits.form
     try:
-        calls = _named(messages, turn, language, prompt)
-        calls = calls or _chosen(messages, turn, partial(_expression, turn, language, prompt))
+        calls = _make_named_call(messages, turn, language, prompt)
+        calls = calls or _choose_routed_calls(messages, turn, partial(_ask_sum_expression, turn, language, prompt))
     except Stopped:
-        return {"messages": [stopped("")]}
+        return {"messages": [make_stopped_answer("")]}
     if calls:
         return {"messages": [AIMessage("", tool_calls=calls)]}
-    if form is None and (answer := _worded(messages, language, runtime)):
-        return {"messages": [*_covered(state, turn), answer]}
+    if form is None and (answer := _make_answer_by_code(messages, language, runtime)):
+        return {"messages": [*_remove_summarised_messages(state, turn), answer]}
     given = prompt()
     if form is None:
-        emit(runtime, ContextBuilt(given.report))
+        emit_turn_event(runtime, ContextBuilt(given.report))
     tools = _choose_offered(messages, turn)
-    model = choice.prepare(turn.models, tools)
+    model = choice.prepare_chat_model(turn.models, tools)
     if fields := turn.inputs.client_tools.fields:
         model = model.bind(**fields)
     if form is None:
-        message = respond(model, given.messages, runtime, tools)
+        message = stream_model_answer(model, given.messages, runtime, tools)
     else:
         message = _respond_in_form(model, given, runtime, tools, form, language)
     if message.tool_calls:
         return {"messages": [message]}
-    return {"messages": [*_frozen(messages, language, given, turn), *_covered(state, turn), message]}
+    return {
+        "messages": [
+            *_freeze_question_block(messages, language, given, turn),
+            *_remove_summarised_messages(state, turn),
+            message,
+        ]
+    }
 
 
-def stopped(text: str) -> AIMessage:
+def make_stopped_answer(text: str) -> AIMessage:
     """Returns a partial answer that the user stopped."""
     return AIMessage(text, response_metadata={"stopped": True})
 
 
-def _prompt(state: ChatState, turn: TurnContext, found: Sequence[Changing]) -> Prompt:
+def _build_noted_prompt(state: ChatState, turn: TurnContext, found: Sequence[Changing]) -> BuiltPrompt:
     """Returns what the model is given, and notes it for the turn's report."""
     system = system_prompt(
         turn.models.profile,
@@ -104,9 +117,9 @@ def _prompt(state: ChatState, turn: TurnContext, found: Sequence[Changing]) -> P
         [tool for tool in turn.inputs.tools if not isinstance(tool, ClientTool)],
         own=turn.inputs.own_role,
     )
-    prompt = build(
+    prompt = build_turn_prompt(
         state["messages"],
-        within(state.get("summary_history") or [], state.get("session_id", ""), turn),
+        select_records_within_budget(state.get("summary_history") or [], state.get("session_id", ""), turn),
         turn_number(state),
         language=state.get("language", "ko"),
         system=system,
@@ -115,8 +128,8 @@ def _prompt(state: ChatState, turn: TurnContext, found: Sequence[Changing]) -> P
         limits=turn.limits(),
         changing=[*turn.inputs.changing, *found],
         history_tokens=turn.inputs.history_tokens,
-        beside=choice.form_tokens(turn.models, turn.inputs.tools) + _schema_tokens(state, turn),
-        layout=choice.layout(turn.models.profile),
+        beside=choice.count_form_tokens(turn.models, turn.inputs.tools) + _schema_tokens(state, turn),
+        layout=choice.choose_prompt_layout(turn.models.profile),
         instructions=turn.inputs.options.system_prompt,
         client_system=turn.inputs.client_system,
         images=turn.inputs.images,
@@ -134,7 +147,7 @@ def _schema_tokens(state: ChatState, turn: TurnContext) -> int:
     """Returns the tokens that the form of the answer takes where the model reads it in its question, or its server adds
     it to the prompt."""
     form = turn.inputs.limits.form
-    note = render("json_form", state.get("language", "ko"), schema=form.text) if form is not None else ""
+    note = render_prompt("json_form", state.get("language", "ko"), schema=form.text) if form is not None else ""
     return turn.models.count(note) if note else 0
 
 
@@ -148,67 +161,71 @@ def _choose_offered(messages: list[AnyMessage], turn: TurnContext) -> list[BaseT
     return [tool for tool in turn.inputs.tools if ours or isinstance(tool, ClientTool)]
 
 
-def _chosen(messages: list[AnyMessage], turn: TurnContext, write: Callable[[Sum], str | None]) -> list[ToolCall]:
+def _choose_routed_calls(
+    messages: list[AnyMessage], turn: TurnContext, write: Callable[[Sum], str | None]
+) -> list[ToolCall]:
     """Returns the calls that a router makes at the start of a turn; none without a router, or where tools are off."""
     if tool_rounds(messages) or not turn.settings.tool_limit:
         return []
-    return storable(choice.choose(turn.models.profile, turn.inputs.tools, messages, write, turn.now))
+    return make_storable_calls(
+        choice.choose_tool_calls(turn.models.profile, turn.inputs.tools, messages, write, turn.now)
+    )
 
 
-def _named(
-    messages: list[AnyMessage], turn: TurnContext, language: str, prompt: Callable[[], Prompt]
+def _make_named_call(
+    messages: list[AnyMessage], turn: TurnContext, language: str, prompt: Callable[[], BuiltPrompt]
 ) -> list[ToolCall]:
     """Returns the call of the foreign tool that the message names; none for a model that calls tools itself. Raises
     ``Stopped``."""
     if turn.models.profile.tools == "native" or tool_rounds(messages) or not turn.settings.tool_limit:
         return []
-    question, *_ = current(messages)
+    question, *_ = find_current_messages(messages)
     found = named.tool_of(find_words(str(question.text)), turn.inputs.tools)
     if found is None:
         return []
     tool, wish = found
-    if not named.parameters(tool).get("properties"):
-        return storable([make_call(tool.name, {})])
-    asked_for = named.request(tool, wish, language, prompt().messages[:-1])
-    reply, arguments = named.write(turn.models.chat, tool, asked_for, turn.channel.stop)
-    _count(turn, reply, asked_for, str(reply.text) if reply else "")
-    return storable([make_call(tool.name, arguments)])
+    if not named.build_argument_schema(tool).get("properties"):
+        return make_storable_calls([make_call(tool.name, {})])
+    asked_for = named.build_arguments_prompt(tool, wish, language, prompt().messages[:-1])
+    reply, arguments = named.ask_model_arguments(turn.models.chat, tool, asked_for, turn.channel.stop)
+    _add_call_tokens(turn, reply, asked_for, str(reply.text) if reply else "")
+    return make_storable_calls([make_call(tool.name, arguments)])
 
 
-def _expression(turn: TurnContext, language: str, prompt: Callable[[], Prompt], asked: Sum) -> str | None:
+def _ask_sum_expression(turn: TurnContext, language: str, prompt: Callable[[], BuiltPrompt], asked: Sum) -> str | None:
     """Returns the expression that the model writes for a sum; None when code cannot trust it. Raises ``Stopped``."""
-    messages = expression.request(asked, language, prompt().messages[:-1])
-    reply = expression.write(turn.models.chat, messages, turn.channel.stop)
+    messages = expression.build_expression_prompt(asked, language, prompt().messages[:-1])
+    reply = expression.ask_model_expression(turn.models.chat, messages, turn.channel.stop)
     if reply is None:
         return None
     formula = str(reply.text).strip()
-    _count(turn, reply, messages, formula)
-    return formula if expression.holds(formula, asked) else None
+    _add_call_tokens(turn, reply, messages, formula)
+    return formula if expression.is_expression_faithful(formula, asked) else None
 
 
-def _count(
+def _add_call_tokens(
     turn: TurnContext, reply: AIMessage | None, prompt: Sequence[AnyMessage], text: str, tools: Sequence[Any] = ()
 ) -> None:
     """Adds the tokens of a call: as the server counted them, or counted here where the call was stopped or the server
     counts nothing."""
-    if reply is not None and usage(reply)[-1]:
+    if reply is not None and read_token_usage(reply)[-1]:
         turn.notes.add(reply, turn.models)
         return
     prompt_tokens = sum(message_tokens(message, turn.models.count) for message in prompt)
-    prompt_tokens += choice.form_tokens(turn.models, tools)
+    prompt_tokens += choice.count_form_tokens(turn.models, tools)
     turn.notes.add_tokens(prompt_tokens, 0, turn.models.count(text), False, turn.models)
 
 
-def _worded(messages: list[AnyMessage], language: str, runtime: Runtime[TurnContext]) -> AIMessage | None:
+def _make_answer_by_code(messages: list[AnyMessage], language: str, runtime: Runtime[TurnContext]) -> AIMessage | None:
     """Returns the answer that code words from the results of tools or of a first search, without a model call; None
     when the profile does not want this or code cannot word an answer."""
-    turn = context(runtime)
+    turn = read_turn_context(runtime)
     if turn.models.profile.documents != "quoted":
         return None
-    text = by_code.word(current(messages), language)
+    text = by_code.render_answer_by_code(find_current_messages(messages), language)
     if text is None and turn.prompting.retrieval_first:
         searches = (step.artifact for _, step in turn.notes.steps if step.artifact)
-        text = next((text for artifact in searches if (text := by_code.quote(artifact, language))), None)
+        text = next((text for artifact in searches if (text := by_code.render_best_passage(artifact, language))), None)
     if text is None:
         return None
     _show_text(runtime, text)
@@ -216,24 +233,24 @@ def _worded(messages: list[AnyMessage], language: str, runtime: Runtime[TurnCont
 
 
 def _respond_in_form(
-    model: Model, given: Prompt, runtime: Runtime[TurnContext], tools: Sequence[Any], form: JsonForm, language: str
+    model: Model, given: BuiltPrompt, runtime: Runtime[TurnContext], tools: Sequence[Any], form: JsonForm, language: str
 ) -> AIMessage:
     """Returns an answer in the form that the client asked for; shows it whole, because it is checked first.
 
     A server that takes no forms is asked in words, and an answer that does not fit is asked for once more. A small
     model always reads the schema: a grammar holds the form of its words and tells it nothing of their meaning. What was
     stopped or cut off is shown as it is, and what comes before a tool call is not: a client reads all that it is shown
-    as one piece of JSON. Raises ``FormUnmet``, and the errors of ``respond``.
+    as one piece of JSON. Raises ``FormUnmet``, and the errors of ``stream_model_answer``.
     """
-    turn = context(runtime)
+    turn = read_turn_context(runtime)
     shaped: Model = model.bind(response_format=form.response_format)
-    note = render("json_form", language, schema=form.text)
+    note = render_prompt("json_form", language, schema=form.text)
     worded = [*given.messages[:-1], *add_note(given.messages[-1], note)]
     field, in_words = json.dumps(form.response_format, ensure_ascii=False), {"form": note}
 
     def ask(model: Model, sent: list[AnyMessage], **added: str) -> AIMessage:
         _report_form(runtime, given.report, sent, added)
-        return respond(model, sent, runtime, tools, quiet=True)
+        return stream_model_answer(model, sent, runtime, tools, quiet=True)
 
     try:
         is_bare = turn.models.profile.prompt == "bare"
@@ -246,7 +263,7 @@ def _respond_in_form(
         try:
             text = form.read(text)
         except FormUnmet as unmet:
-            again = render("json_form_again", language, reason=unmet.values["reason"])
+            again = render_prompt("json_form_again", language, reason=unmet.values["reason"])
             sent = [*worded, AIMessage(text), HumanMessage(again)]
             message = ask(shaped, sent, **in_words, unfit=text, form_again=again)
             text = form.read(str(message.text)) if _has_ended(message, turn) else str(message.text)
@@ -260,20 +277,20 @@ def _report_form(
 ) -> None:
     """Reports a call that asks for a form. ``added``: what is sent beside the prompt, by the names of the report's
     parts; ``form_field``: the field of the request, which is no message."""
-    turn = context(runtime)
+    turn = read_turn_context(runtime)
     field = added.get("form_field", "")
-    parts = [Part("form", 0, 0, text=field)] if field else []
+    parts = [ReportPart("form", 0, 0, text=field)] if field else []
     names: tuple[PartName, ...] = ("form", "unfit", "form_again")
-    parts += [Part(name, turn.models.count(added[name]), 0, text=added[name]) for name in names if name in added]
+    parts += [ReportPart(name, turn.models.count(added[name]), 0, text=added[name]) for name in names if name in added]
     more = sum(part.tokens for part in parts)
     turn.notes.report = replace(
         report,
         parts=(*report.parts, *parts),
         total_tokens=report.total_tokens + more,
         full_tokens=report.full_tokens + more,
-        digest=digest(sent),
+        digest=hash_prompt_messages(sent),
     )
-    emit(runtime, ContextBuilt(turn.notes.report))
+    emit_turn_event(runtime, ContextBuilt(turn.notes.report))
 
 
 def _has_ended(message: AIMessage, turn: TurnContext) -> bool:
@@ -281,7 +298,7 @@ def _has_ended(message: AIMessage, turn: TurnContext) -> bool:
     return not (message.tool_calls or message.response_metadata.get("stopped") or turn.notes.cut_at)
 
 
-def respond(
+def stream_model_answer(
     model: Model,
     prompt: list[AnyMessage],
     runtime: Runtime[TurnContext],
@@ -299,7 +316,7 @@ def respond(
     came, as by a model that thinks first, and ``ToolsUsedUp`` when the model wanted only tools that it may not use any
     more.
     """
-    turn, limits = context(runtime), context(runtime).inputs.limits
+    turn, limits = read_turn_context(runtime), read_turn_context(runtime).inputs.limits
     show: Callable[[str], None] = (lambda _: None) if quiet else partial(_show_text, runtime)
     reader = AnswerReader(
         show,
@@ -311,27 +328,29 @@ def respond(
     if limits.stop:
         model = model.bind(stop=list(limits.stop[:SENT_STOPS]))
     chunks: list[AIMessageChunk] = []
-    for chunk in stream(model, prompt, stop=turn.channel.stop, **asked(turn.inputs.options, limits)):
+    for chunk in stream_answer(
+        model, prompt, stop=turn.channel.stop, **build_call_arguments(turn.inputs.options, limits)
+    ):
         chunks.append(chunk)
         if reader.hear(chunk):
             break
-    whole = summed(chunks)
+    whole = sum_chunks(chunks)
     has_calls = whole is not None and bool(whole.tool_calls or whole.invalid_tool_calls)
-    text = reader.end(takes_calls=not (turn.channel.stopped or has_calls))
+    text = reader.end(takes_calls=not (turn.channel.is_stopped or has_calls))
     for plain, value in reader.corrected:
         _show_sum(plain, value, runtime)
-    _count(turn, whole, prompt, reader.thought + text, tools)
+    _add_call_tokens(turn, whole, prompt, reader.thought + text, tools)
     if reader.thought.strip() == text.strip():  # a model that was expected to think answered at once
         turn.notes.thought = turn.notes.thought.removesuffix(reader.thought).rstrip()
     if whole is not None and whole.response_metadata.get(STRICT_FORM) and turn.notes.report is not None:
         turn.notes.report = replace(turn.notes.report, strict=True)
-        emit(runtime, ContextBuilt(turn.notes.report))
-    if turn.channel.stopped:
-        return stopped(text)
+        emit_turn_event(runtime, ContextBuilt(turn.notes.report))
+    if turn.channel.is_stopped:
+        return make_stopped_answer(text)
     calls = calls_of(whole) if whole is not None and tools and not reader.met_stop_word else []
-    calls = calls or storable(reader.calls)
+    calls = calls or make_storable_calls(reader.calls)
     is_cut = whole is not None and cut_off(whole) and not reader.met_stop_word
-    turn.notes.cut_at = (usage(whole)[2] if whole else 0) or turn.answer_tokens if is_cut else 0
+    turn.notes.cut_at = (read_token_usage(whole)[2] if whole else 0) or turn.answer_tokens if is_cut else 0
     if not (text.strip() or calls):
         if turn.notes.cut_at:
             raise AnswerCutOff(tokens=turn.notes.cut_at)
@@ -344,24 +363,24 @@ def _show_thought(
 ) -> None:
     """Notes and shows a piece of thought. ``earlier``, ``seconds_before``: what the turn was thought about before this
     call."""
-    notes = context(runtime).notes
+    notes = read_turn_context(runtime).notes
     if notes.thought == earlier and earlier:  # the thoughts before the next call stand apart
         text = f"\n\n{text}"
     notes.thought += text
     notes.thought_seconds = seconds_before + seconds
     if moved:
         notes.first_token = None
-    emit(runtime, Thought(text, notes.thought_seconds, moved))
+    emit_turn_event(runtime, Thought(text, notes.thought_seconds, moved))
 
 
 def _show_text(runtime: Runtime[TurnContext], text: str) -> None:
     """Shows a piece of the answer."""
-    notes = context(runtime).notes
+    notes = read_turn_context(runtime).notes
     notes.first_token = notes.first_token or time.monotonic()
-    emit(runtime, Token(text))
+    emit_turn_event(runtime, Token(text))
 
 
-def _covered(state: ChatState, turn: TurnContext) -> list[RemoveMessage]:
+def _remove_summarised_messages(state: ChatState, turn: TurnContext) -> list[RemoveMessage]:
     """Returns removals of the summarised turns' messages, except pinned turns and short-term memory; the turns' rows
     and their ledger entry are written by now.
 
@@ -371,10 +390,10 @@ def _covered(state: ChatState, turn: TurnContext) -> list[RemoveMessage]:
     """
     if not state.get("turn_count"):
         return []
-    first = last = covered(state.get("summary_history") or [])
+    first = last = find_last_covered_turn(state.get("summary_history") or [])
     turns = [
         group
-        for group in split(state["messages"], turn_number(state))
+        for group in split_into_turns(state["messages"], turn_number(state))
         if not (group.is_pinned and group.number <= last)
     ]
     if turn.models.profile.prompt == "bare":
@@ -386,16 +405,18 @@ def _show_sum(plain: str, value: str, runtime: Runtime[TurnContext]) -> None:
     """Shows a sum that code corrected in the answer, in the form of a tool's step."""
     started = ToolStarted(uuid4().hex, "calculate", {"expression": plain})
     finished = ToolFinished(started.call, started.name, f"{plain} = {value}", True, 0.0)
-    context(runtime).notes.steps.append((started, finished))
-    emit(runtime, started)
-    emit(runtime, finished)
+    read_turn_context(runtime).notes.steps.append((started, finished))
+    emit_turn_event(runtime, started)
+    emit_turn_event(runtime, finished)
 
 
-def _frozen(messages: list[AnyMessage], language: str, prompt: Prompt, turn: TurnContext) -> list[AnyMessage]:
+def _freeze_question_block(
+    messages: list[AnyMessage], language: str, prompt: BuiltPrompt, turn: TurnContext
+) -> list[AnyMessage]:
     """Returns the question with its short block of changing parts, and with marks of the lasting parts before it, so
     that the next prompt continues this prompt."""
-    text = block(turn.inputs.changing, language)
-    question, *_ = current(messages)
+    text = render_changing_block(turn.inputs.changing, language)
+    question, *_ = find_current_messages(messages)
     extra: dict[str, Any] = {"block": text} if text and turn.models.count(text) <= FROZEN_TOKENS else {}
     extra |= {"given": prompt.given} if prompt.given else {}
     return [question.model_copy(update={"additional_kwargs": {**question.additional_kwargs, **extra}})] if extra else []

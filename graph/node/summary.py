@@ -21,9 +21,9 @@ from graph.context.chunk import chunk_messages, describe_failure, is_paused, led
 from graph.context.prompt import message_tokens, over_budget
 from graph.context.turns import due_chunks, turn_number
 from graph.state import ChatState, SummaryRecord
-from graph.summary import make
+from graph.summary import ChunkSource, make_chunk_summary
 from graph.turn.event import SummaryLater, SummaryMade, SummaryStarted
-from graph.turn.runtime import TurnContext, context, emit
+from graph.turn.runtime import TurnContext, emit_turn_event, read_turn_context
 from model.call.stream import Stopped
 
 FULL = 0.8
@@ -32,33 +32,35 @@ MOST_DUE = 8
 """Most chunks that one turn takes care of; an imported conversation has more, and the background makes the rest."""
 
 
-def is_due(state: ChatState) -> bool:
+def is_summary_due(state: ChatState) -> bool:
     """Returns whether a finished chunk has no summary in the context yet: at turns 4, 7, 10 …, and after a failure."""
     return next(due_chunks(turn_number(state), state.get("summary_history") or []), None) is not None
 
 
 def summary_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, Any]:
-    """Appends the records of all due chunks; the oldest records leave over budget. Runs when ``is_due``."""
-    turn = context(runtime)
+    """Appends the records of all due chunks; the oldest records leave over budget. Runs when ``is_summary_due``."""
+    turn = read_turn_context(runtime)
     records = list(state.get("summary_history") or [])
     chunks = list(islice(due_chunks(turn_number(state), records), MOST_DUE))
     for chunk in chunks:
-        record = None if turn.channel.stopped else _summary(chunk, state, runtime)
+        record = None if turn.channel.is_stopped else _take_chunk_summary(chunk, state, runtime)
         if record is None:
             break
         records.append(record)
-    retired = leaving(records, turn)
+    retired = list_leaving_records(records, turn)
     if retired and turn.ledger:
         turn.ledger.retire(state["session_id"], records[len(retired)]["turns"][0])
     return {"summary_history": records[len(retired) :]}
 
 
-def leaving(records: list[SummaryRecord], turn: TurnContext) -> list[SummaryRecord]:
+def list_leaving_records(records: list[SummaryRecord], turn: TurnContext) -> list[SummaryRecord]:
     """Returns the oldest records over the budget of the settings: they leave the state, which all pages share."""
-    return _over(records, replace(turn, inputs=replace(turn.inputs, budgets={})))
+    return _list_records_over_budget(records, replace(turn, inputs=replace(turn.inputs, budgets={})))
 
 
-def within(records: Sequence[SummaryRecord], session_id: str, turn: TurnContext) -> list[SummaryRecord]:
+def select_records_within_budget(
+    records: Sequence[SummaryRecord], session_id: str, turn: TurnContext
+) -> list[SummaryRecord]:
     """Returns the records for this page's prompt: all records of the state, unless the page has a budget of its own for
     them.
 
@@ -69,31 +71,37 @@ def within(records: Sequence[SummaryRecord], session_id: str, turn: TurnContext)
         return list(records)
     retired = turn.ledger.on_path(session_id, records[0]["turns"][0] - 1) if turn.ledger else []
     candidates = [*(cast(SummaryRecord, summary.record) for summary in retired), *records]
-    return candidates[len(_over(candidates, turn)) :]
+    return candidates[len(_list_records_over_budget(candidates, turn)) :]
 
 
-def _over(records: list[SummaryRecord], turn: TurnContext) -> list[SummaryRecord]:
+def _list_records_over_budget(records: list[SummaryRecord], turn: TurnContext) -> list[SummaryRecord]:
     return over_budget(records, turn.limits().summaries, turn.models.count)
 
 
-def _summary(chunk: list[int], state: ChatState, runtime: Runtime[TurnContext]) -> SummaryRecord | None:
-    turn = context(runtime)
+def _take_chunk_summary(chunk: list[int], state: ChatState, runtime: Runtime[TurnContext]) -> SummaryRecord | None:
+    turn = read_turn_context(runtime)
     info = runtime.execution_info
     session_id = state.get("session_id") or (info.thread_id if info else None) or ""  # Gieok's runner sets the first
     rate = state.get("compression_rate", turn.settings.compression_rate)
     summary = turn.ledger.take(session_id, chunk, rate) if turn.ledger else None
     if summary is None and turn.models.side.summaries == "model":
         number = turn_number(state)
-        if turn.ledger and _waits_for_later(turn, session_id, chunk, number) and not _overflows(state, turn):
-            emit(runtime, SummaryLater(tuple(chunk)))
+        if (
+            turn.ledger
+            and _waits_for_later(turn, session_id, chunk, number)
+            and not _is_context_overflowing(state, turn)
+        ):
+            emit_turn_event(runtime, SummaryLater(tuple(chunk)))
             return None
-        emit(runtime, SummaryStarted(tuple(chunk)))
+        emit_turn_event(runtime, SummaryStarted(tuple(chunk)))
         if turn.ledger and turn.ahead and turn.ahead.finish(chunk, rate, turn.channel.stop):
             summary = turn.ledger.take(session_id, chunk, rate)
     if summary is None:
-        return _make(chunk, state, session_id, rate, runtime)
+        return _make_summary_in_turn(chunk, state, session_id, rate, runtime)
     record = cast(SummaryRecord, summary.record)
-    emit(runtime, SummaryMade(tuple(summary.turns), record, summary.ahead, summary.seconds, tuple(summary.lost)))
+    emit_turn_event(
+        runtime, SummaryMade(tuple(summary.turns), record, summary.ahead, summary.seconds, tuple(summary.lost))
+    )
     return record
 
 
@@ -104,7 +112,7 @@ def _waits_for_later(turn: TurnContext, session_id: str, chunk: list[int], numbe
     return is_paused(turn.ledger.find_failure(session_id, chunk), number)
 
 
-def _overflows(state: ChatState, turn: TurnContext) -> bool:
+def _is_context_overflowing(state: ChatState, turn: TurnContext) -> bool:
     """Returns whether raw messages and summaries fill nearly all of the prompt's room."""
     raw = sum(message_tokens(message, turn.models.count) for message in state["messages"])
     limits = turn.limits()
@@ -113,26 +121,28 @@ def _overflows(state: ChatState, turn: TurnContext) -> bool:
     return raw + summaries + limits.system + sum(map(turn.models.count, texts)) > FULL * limits.prompt
 
 
-def _make(
+def _make_summary_in_turn(
     chunk: list[int], state: ChatState, session_id: str, rate: float, runtime: Runtime[TurnContext]
 ) -> SummaryRecord | None:
-    turn, began = context(runtime), time.monotonic()
+    turn, began = read_turn_context(runtime), time.monotonic()
     messages = chunk_messages(state["messages"], turn_number(state), chunk)
-    write = partial(make, messages, chunk, thread_id=session_id, rate=rate, language=state.get("language", "ko"))
     find_failure = partial(turn.ledger.find_failure, session_id, chunk) if turn.ledger else lambda: None
 
     def in_place(error: GieokError) -> bool:
         """Returns whether code writes instead: looked for after an error alone, for it counts the raw turns."""
-        return stands_in(find_failure(), error) or _overflows(state, turn)
+        return stands_in(find_failure(), error) or _is_context_overflowing(state, turn)
 
     try:
-        summary = write(models=turn.models, stop=turn.channel.stop, stands_in=in_place, known=turn.read_known(chunk))
+        source = ChunkSource(
+            messages, chunk, session_id, rate, state.get("language", "ko"), known=turn.read_known(chunk)
+        )
+        summary = make_chunk_summary(source, turn.models, turn.channel.stop, stands_in=in_place)
     except Stopped:
         return None
     except GieokError as error:
         if turn.ledger:
             turn.ledger.fail(session_id, chunk, rate, describe_failure(error, find_failure(), turn_number(state)))
-        emit(runtime, SummaryMade(tuple(chunk), None, False, time.monotonic() - began, error=str(error)))
+        emit_turn_event(runtime, SummaryMade(tuple(chunk), None, False, time.monotonic() - began, error=str(error)))
         return None
     turn.notes.add_tokens(
         summary.prompt_tokens, 0, summary.answer_tokens, summary.exact, turn.models, summary.calls, side=True
@@ -140,5 +150,5 @@ def _make(
     if turn.ledger:
         # the usage of this turn has the call
         turn.ledger.add(session_id, chunk, rate, "active", is_counted=False, **ledger_fields(summary))
-    emit(runtime, SummaryMade(tuple(chunk), summary.record, False, summary.seconds, tuple(summary.lost)))
+    emit_turn_event(runtime, SummaryMade(tuple(chunk), summary.record, False, summary.seconds, tuple(summary.lost)))
     return summary.record

@@ -14,19 +14,19 @@ from pydantic import ValidationError
 
 from graph.context.turns import is_circling, open_calls, tool_rounds
 from graph.state import ChatState
-from graph.tool import guard
-from graph.tool.asking import asked_before, with_answers
 from graph.tool.client_tool import RESULT_CHARS as CLIENT_RESULT_CHARS
 from graph.tool.client_tool import ClientTool
-from graph.tool.guard import is_foreign
-from graph.tool.time import at
+from graph.tool.question import guard
+from graph.tool.question.asking import asked_before, with_answers
+from graph.tool.question.guard import is_foreign
+from graph.tool.time import configure_tool_clock
 from graph.tool.tool_call import MALFORMED
 from graph.turn.event import ToolFinished, ToolStarted
-from graph.turn.runtime import TurnContext, context, emit
+from graph.turn.runtime import TurnContext, emit_turn_event, read_turn_context
 from model.call.stream import Stopped
-from prompt import render
-from store.question import Answer, Question, Waiting, answer
-from text.clean import clean
+from prompt import render_prompt
+from store.turn.question import OpenUserQuestions, UserAnswer, UserQuestion, parse_user_answer
+from text.clean import clean_text
 from text.cut import cut_text
 
 RESULT_CHARS = 20_000
@@ -36,17 +36,22 @@ SHOWN_CHARS = 200
 def tool_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, Any]:
     """Returns the results of the calls that have none yet, in order; in the last round of the turn, the last result
     says so. A tool that fails does not fail the node; what a tool wants to know from the user goes to ``ask_node``."""
-    turn, language, rounds = context(runtime), state.get("language", "ko"), tool_rounds(state["messages"])
-    answers = {id_: answer(plain) for id_, plain in (state.get("answers") or {}).items()}
+    turn, language, rounds = read_turn_context(runtime), state.get("language", "ko"), tool_rounds(state["messages"])
+    answers = {id_: parse_user_answer(plain) for id_, plain in (state.get("answers") or {}).items()}
     messages = state["messages"]
     calls = [_Call(call, f"{rounds}.{call['id']}", turn, answers, messages, language) for call in open_calls(messages)]
-    outcomes = [_run(call, runtime) for call in calls]
+    outcomes = [_run_tool_call(call, runtime) for call in calls]
     results = [outcome for outcome in outcomes if isinstance(outcome, ToolMessage)]
-    asked = [question.plain() for outcome in outcomes if isinstance(outcome, Waiting) for question in outcome.questions]
+    asked = [
+        question.plain()
+        for outcome in outcomes
+        if isinstance(outcome, OpenUserQuestions)
+        for question in outcome.questions
+    ]
     is_over = rounds >= turn.settings.tool_limit and not turn.inputs.client_tools.forms
     if results and not asked and (is_over or is_circling([*messages, *results])):
         last = results[-1]
-        notice = render("tools_over", language)
+        notice = render_prompt("tools_over", language)
         results[-1] = last.model_copy(update={"content": f"{last.text}\n\n{notice}"})
     return {"messages": results, **({"asked": asked} if asked else {})}
 
@@ -61,7 +66,7 @@ class _Call:
     call: ToolCall
     key: str
     turn: TurnContext
-    answers: Mapping[str, Answer]
+    answers: Mapping[str, UserAnswer]
     messages: Sequence[AnyMessage]
     language: str
 
@@ -80,9 +85,12 @@ class _Call:
         led = turn.notes.has_foreign or guard.read_foreign(messages) or turn.is_marked()
         return led and not guard.is_own_wish(tool, self.call["args"], messages)
 
-    def invoked(self, tool: BaseTool) -> Any:
+    def invoke_tool(self, tool: BaseTool) -> Any:
         """Runs the tool; it finds the clock and the user's answers in its configuration."""
-        return tool.invoke({**self.call, "type": "tool_call"}, with_answers(at(self.turn.now), self.key, self.answers))
+        return tool.invoke(
+            {**self.call, "type": "tool_call"},
+            with_answers(configure_tool_clock(self.turn.now), self.key, self.answers),
+        )
 
 
 @dataclass(frozen=True)
@@ -100,45 +108,45 @@ _NO_RESULT = _Result("The user's program brought no result. Go on without it.", 
 _CANNOT_ASK = _Result("The user must allow this tool first, and can do so only in the app.", ok=False)
 
 
-def _run(call: _Call, runtime: Runtime[TurnContext]) -> ToolMessage | Waiting:
+def _run_tool_call(call: _Call, runtime: Runtime[TurnContext]) -> ToolMessage | OpenUserQuestions:
     """Runs one call and returns its result, or what its tool wants to know from the user first."""
     turn, began, tool = call.turn, time.monotonic(), call.tool
     before = None if call.key in call.answers else asked_before(call.call, call.key, turn.inputs.tools)
-    if before is not None and turn.inputs.asks and not turn.channel.stopped:
-        return Waiting([before])
+    if before is not None and turn.inputs.asks and not turn.channel.is_stopped:
+        return OpenUserQuestions([before])
     started = ToolStarted(str(call.call["id"]), call.call["name"], dict(call.call["args"]))
-    emit(runtime, started)
-    result = _outcome(call, before)
-    if isinstance(result, Waiting):
+    emit_turn_event(runtime, started)
+    result = _decide_call_outcome(call, before)
+    if isinstance(result, OpenUserQuestions):
         return result
     most = CLIENT_RESULT_CHARS if isinstance(tool, ClientTool) else RESULT_CHARS
-    text, ok, foreign = cut_text(clean(result.text), most), result.ok, is_foreign(tool, result.artifact)
+    text, ok, foreign = cut_text(clean_text(result.text), most), result.ok, is_foreign(tool, result.artifact)
     finished = ToolFinished(started.call, started.name, text, ok, time.monotonic() - began, result.artifact, foreign)
     turn.notes.steps.append((started, finished))
-    emit(runtime, finished)
+    emit_turn_event(runtime, finished)
     return ToolMessage(
         text,
         tool_call_id=started.call,
         name=started.name,
         status="success" if ok else "error",
         artifact=result.artifact,
-        additional_kwargs=guard.mark(foreign),
+        additional_kwargs=guard.make_foreign_mark(foreign),
     )
 
 
-def _outcome(call: _Call, before: Question | None) -> _Result | Waiting:
+def _decide_call_outcome(call: _Call, before: UserQuestion | None) -> _Result | OpenUserQuestions:
     """Returns the result of a call that need not, or cannot, ask. ``before``: what it would have asked."""
-    if call.turn.channel.stopped:
+    if call.turn.channel.is_stopped:
         return _STOPPED
     if before is not None:
         return _CANNOT_ASK
     given = call.answers.get(call.key)
     if given is not None and given.action == "no":
         return _NO_RESULT if isinstance(call.tool, ClientTool) else _REFUSED
-    return _result(call)
+    return _invoke_call_tool(call)
 
 
-def _result(call: _Call) -> _Result | Waiting:
+def _invoke_call_tool(call: _Call) -> _Result | OpenUserQuestions:
     tool, arguments = call.tool, call.call["args"]
     if tool is None:
         known = ", ".join(offered.name for offered in call.turn.inputs.tools) or "none"
@@ -149,9 +157,9 @@ def _result(call: _Call) -> _Result | Waiting:
         return _Result(text, ok=False)
     try:
         if (question := guard.make_question(tool, arguments)) is not None and call.asks_first(tool):
-            return _Result(render("memory_asked", call.language), ok=True, artifact=question)
-        return _answered(call.invoked(tool))
-    except Waiting as waiting:
+            return _Result(render_prompt("memory_asked", call.language), ok=True, artifact=question)
+        return _read_tool_answer(call.invoke_tool(tool))
+    except OpenUserQuestions as waiting:
         return waiting
     except Stopped:
         return _STOPPED
@@ -165,7 +173,7 @@ def _result(call: _Call) -> _Result | Waiting:
         return _Result(f"{tool.name} failed: {error}", ok=False)
 
 
-def _answered(answer: Any) -> _Result:
+def _read_tool_answer(answer: Any) -> _Result:
     if not isinstance(answer, ToolMessage):
         return _Result(str(answer), ok=True)
     artifact = answer.artifact if isinstance(answer.artifact, dict) else None

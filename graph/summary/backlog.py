@@ -17,12 +17,12 @@ from errors import GieokError, SessionUnknown
 from graph.context.chunk import ledger_fields
 from graph.context.turns import CHUNK, due_chunks
 from graph.state import ChatState
-from graph.summary import Made, ahead, extract
+from graph.summary import ChunkSource, Made, ahead, make_extracted_summary
 from graph.summary.known import read_known
-from graph.turn.engine import Engine
-from graph.turn.rebuild import messages_of
+from graph.turn.process.engine import TurnEngine
+from graph.turn.session.rebuild import messages_of
 from model.call.stream import Stopped
-from store import Session, Turn
+from store import Session, TurnRow
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ def is_behind(state: ChatState, last_turn: int) -> bool:
     return len(list(islice(due, BEHIND))) == BEHIND
 
 
-def fill_gaps(engine: Engine, session: Session, last_turn: int, least: int = 1, most: int | None = None) -> int:
+def fill_gaps(engine: TurnEngine, session: Session, last_turn: int, least: int = 1, most: int | None = None) -> int:
     """Extracts the missing summaries of the chunks up to turn ``last_turn``; returns how many came into the ledger.
 
     ``least``: leaves all as it is where fewer are missing; ``most``: makes only so many, the oldest ones. A state that
@@ -55,13 +55,17 @@ def fill_gaps(engine: Engine, session: Session, last_turn: int, least: int = 1, 
     for at in range(0, len(wanted), BATCH):
         batch = wanted[at : at + BATCH]
         turns = {turn.number: turn for turn in engine.store.turns_between(session.id, batch[0][0], batch[-1][-1])}
-        made = [(chunk, summary) for chunk in batch if (summary := _extract(engine, session, chunk, turns)) is not None]
+        made = [
+            (chunk, summary)
+            for chunk in batch
+            if (summary := _extract_chunk_summary(engine, session, chunk, turns)) is not None
+        ]
         rows = [(chunk, ledger_fields(summary)) for chunk, summary in made]
         added += engine.store.ledger.add_missing(session.id, session.compression_rate, rows)
     return added
 
 
-def fill_imported(engine: Engine, session_ids: Sequence[str]) -> None:
+def fill_imported(engine: TurnEngine, session_ids: Sequence[str]) -> None:
     """Extracts the summaries of imported sessions: ``AT_ONCE`` of them now, the others as side work."""
     room = AT_ONCE
     for at, session_id in enumerate(session_ids):
@@ -73,20 +77,20 @@ def fill_imported(engine: Engine, session_ids: Sequence[str]) -> None:
             return
 
 
-def _fill_all(engine: Engine, session_ids: Sequence[str], stop: threading.Event) -> None:
+def _fill_all(engine: TurnEngine, session_ids: Sequence[str], stop: threading.Event) -> None:
     """Extracts what is missing, a batch at a time. Raises ``Stopped``; what is made by then stays."""
     for session_id in session_ids:
         try:
             session = engine.store.session(session_id)
             while fill_gaps(engine, session, session.turn_count, most=BATCH):
-                engine.store.revise(session_id)
+                engine.store.mark_state_outdated(session_id)
                 if stop.is_set():
                     raise Stopped
         except SessionUnknown:  # deleted meanwhile
             continue
 
 
-def find_gaps(engine: Engine, session: Session, last_turn: int) -> Iterator[list[int]]:
+def find_gaps(engine: TurnEngine, session: Session, last_turn: int) -> Iterator[list[int]]:
     """Yields the chunks up to turn ``last_turn`` that have no summary and of which none is being made, oldest first."""
     known, first = engine.store.ledger.find_chunks(session.id), 1
     while (last := first + CHUNK - 1) <= last_turn:
@@ -103,15 +107,19 @@ def find_gaps(engine: Engine, session: Session, last_turn: int) -> Iterator[list
         first = last + 1
 
 
-def _extract(engine: Engine, session: Session, chunk: list[int], turns: dict[int, Turn]) -> Made | None:
+def _extract_chunk_summary(
+    engine: TurnEngine, session: Session, chunk: list[int], turns: dict[int, TurnRow]
+) -> Made | None:
     """Returns the summary of a chunk; None when it cannot be made, or a turn is missing: its turns then stay raw."""
     if not all(number in turns for number in chunk):
         return None
     rows = [turns[number] for number in chunk]
     messages = [message for row in rows for message in messages_of(row)]
-    given = {"thread_id": session.id, "rate": session.compression_rate, "language": session.language}
     try:
-        return extract(messages, chunk, **given, known=read_known(engine, session, rows))  # type: ignore[arg-type]
+        known = read_known(engine, session, rows)
+        return make_extracted_summary(
+            ChunkSource(messages, chunk, session.id, session.compression_rate, session.language, known)
+        )
     except GieokError as error:
         log.warning("no summary of turns %d-%d: %s", chunk[0], chunk[-1], error.code)
         return None

@@ -1,7 +1,7 @@
 """Summarises at once, when the user asks, the turns that the rhythm of three leaves raw.
 
 The texts are written first and looked at by the user; only then they come into the ledger and the context. A summary
-made so may cover fewer than three turns; the rhythm goes on behind it (decision 75).
+made so may cover fewer than three turns; the rhythm goes on behind it.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from errors import TooLong
 from graph.context.chunk import ledger_fields
 from graph.context.turns import CHUNK
-from graph.summary import Made, make
+from graph.summary import ChunkSource, Made, make_chunk_summary
 from graph.summary.known import read_known
-from graph.turn.engine import Engine
-from graph.turn.rebuild import messages_of
-from store import Session, Turn
-from store.turn_index import FINISHED
+from graph.turn.process.engine import TurnEngine
+from graph.turn.session.rebuild import messages_of
+from store import Session, TurnRow
+from store.search.turn_index import FINISHED
 
 HINT_CHARS = 300
 """Longest wish of the user."""
@@ -32,7 +32,7 @@ class SummaryDraft:
 
     made: Made
     rate: float
-    turns: tuple[Turn, ...]
+    turns: tuple[TurnRow, ...]
     tokens_before: int
     tokens_after: int
 
@@ -41,7 +41,7 @@ class SummaryDraft:
         return [turn.number for turn in self.turns]
 
 
-def find_raw_chunks(engine: Engine, session: Session) -> list[list[int]]:
+def find_raw_chunks(engine: TurnEngine, session: Session) -> list[list[int]]:
     """Returns the finished turns that no summary covers, oldest first, in chunks of three and the rest; without those
     whose summary would stand in the way of another branch."""
     known, first = engine.store.ledger.find_chunks(session.id), 1
@@ -56,11 +56,11 @@ def find_raw_chunks(engine: Engine, session: Session) -> list[list[int]]:
 
 
 def write_drafts(
-    engine: Engine, session_id: str, hint: str = "", stop: threading.Event | None = None
+    engine: TurnEngine, session_id: str, hint: str = "", stop: threading.Event | None = None
 ) -> list[SummaryDraft]:
     """Writes the summaries of all raw turns; stores nothing. ``hint``: what the user wants the writer to look to.
 
-    Raises ``TooLong``, ``SessionUnknown`` and as ``graph.summary.make``.
+    Raises ``TooLong``, ``SessionUnknown`` and as ``graph.summary.make_chunk_summary``.
     """
     wish = " ".join(hint.split())
     if len(wish) > HINT_CHARS:
@@ -69,7 +69,7 @@ def write_drafts(
     return [_write_draft(engine, session, chunk, wish, stop) for chunk in find_raw_chunks(engine, session)]
 
 
-def use_drafts(engine: Engine, session_id: str, drafts: Sequence[SummaryDraft], hint: str = "") -> bool:
+def use_drafts(engine: TurnEngine, session_id: str, drafts: Sequence[SummaryDraft], hint: str = "") -> bool:
     """Puts the drafts into the context, from the next turn on; returns False, and changes nothing, when the turns have
     a summary by now or have changed. Raises ``SessionBusy`` while the session answers."""
     with engine.hold(session_id) as session:
@@ -83,7 +83,7 @@ def use_drafts(engine: Engine, session_id: str, drafts: Sequence[SummaryDraft], 
         for draft in drafts:
             fields = ledger_fields(draft.made) | {"origin": ORIGIN, "hint": " ".join(hint.split())}
             engine.store.ledger.add(session_id, draft.numbers, draft.rate, "active", **fields)
-        engine.store.revise(session_id)
+        engine.store.mark_state_outdated(session_id)
     return True
 
 
@@ -92,19 +92,11 @@ def _find_ends(draft: SummaryDraft) -> tuple[int, int]:
 
 
 def _write_draft(
-    engine: Engine, session: Session, chunk: list[int], hint: str, stop: threading.Event | None
+    engine: TurnEngine, session: Session, chunk: list[int], hint: str, stop: threading.Event | None
 ) -> SummaryDraft:
     models, rows = engine.models(), engine.store.turns_between(session.id, chunk[0], chunk[-1])
-    made = make(
-        [message for row in rows for message in messages_of(row)],
-        chunk,
-        thread_id=session.id,
-        rate=session.compression_rate,
-        models=models,
-        language=session.language,
-        stop=stop,
-        known=read_known(engine, session, rows),
-        hint=hint,
-    )
+    messages, known = [message for row in rows for message in messages_of(row)], read_known(engine, session, rows)
+    source = ChunkSource(messages, chunk, session.id, session.compression_rate, session.language, known, hint)
+    made = make_chunk_summary(source, models, stop)
     before = sum(row.tokens for row in rows)
     return SummaryDraft(made, session.compression_rate, tuple(rows), before, models.count(made.record["summary"]))

@@ -13,8 +13,8 @@ from decimal import Decimal
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 
-from text import fact
-from text.language import detect
+from text.fact import fact
+from text.language import detect_language
 
 _QUOTED = re.compile(
     r"[「『《〈]([^」』》〉\n]{2,30})[」』》〉]|[“\"]([^”\"\n]{2,30})[”\"]|(?<!\w)[‘']([^’'\n]{2,30})[’'](?![A-Za-z])"
@@ -38,10 +38,10 @@ def strip_formulas(messages: Sequence[AnyMessage]) -> list[str]:
         for message in messages
         if isinstance(message, ToolMessage) and message.name == CALCULATOR and _RESULT_SIGN.search(message.text)
     ]
-    known = {value for formula in formulas for value in _operands(formula)}
+    known = {value for formula in formulas for value in _find_formula_operands(formula)}
 
     def blank(match: re.Match[str]) -> str:
-        return " " * len(match[0]) if set(_operands(match[0])) <= known else match[0]
+        return " " * len(match[0]) if set(_find_formula_operands(match[0])) <= known else match[0]
 
     texts: list[str] = []
     for message in messages:
@@ -54,11 +54,11 @@ def strip_formulas(messages: Sequence[AnyMessage]) -> list[str]:
     return texts
 
 
-def _operands(formula: str) -> list[Decimal]:
+def _find_formula_operands(formula: str) -> list[Decimal]:
     return [Decimal(plain) for found in re.findall(_NUMBER, formula) if (plain := found.replace(",", "").rstrip("."))]
 
 
-def told(
+def choose_told_facts(
     messages: Sequence[AnyMessage], found: Sequence[fact.Fact], said: Callable[[fact.Fact], bool]
 ) -> tuple[fact.Fact, ...]:
     """Returns those facts of the joined messages that somebody surely told; ``said``: whether the user or the assistant
@@ -69,10 +69,10 @@ def told(
     """
     text = "\n".join(message.text for message in messages)
     user_text = "\n".join(message.text for message in messages if isinstance(message, HumanMessage))
-    english = detect(user_text) == "en"
+    english = detect_language(user_text) == "en"
     names = {
         candidate.value
-        for candidate in fact.facts(user_text)
+        for candidate in fact.find_facts(user_text)
         if candidate.kind == "name" and is_name(candidate.text, english)
     }
     titles = [match.span() for match in _QUOTED.finditer(text)]

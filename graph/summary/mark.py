@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from text import fact, sentence
+from text import sentence
+from text.fact import fact
 from text.language import Language
 
 LABEL: dict[Language, dict[str, str]] = {
@@ -25,7 +26,7 @@ def split_marked(text: str) -> list[tuple[str, bool]]:
     """Returns the sentences of a summary, each with whether it is marked: it has the mark itself, or the last speaker
     named before it is the mark."""
     found, goes_on = list[tuple[str, bool]](), False
-    for piece in sentence.split(text):
+    for piece in sentence.split_sentences(text):
         has_mark = _MARK.search(piece) is not None
         if _SPEAKER.match(piece):
             goes_on = has_mark
@@ -47,7 +48,7 @@ def mark_suggested(text: str, suggested: Sequence[fact.Fact], language: Language
         start = text.index(piece, last)
         pieces += text[last:start], piece
         last = start + len(piece)
-        own = [] if is_marked else [each.text for each in suggested if fact.holds(piece, each)]
+        own = [] if is_marked else [each.text for each in suggested if fact.has_fact_value(piece, each)]
         if own:
             end = _END.search(piece)
             at = end.start() if end else len(piece)

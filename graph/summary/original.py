@@ -15,13 +15,14 @@ import prompt
 from errors import SummaryRejected
 from graph.context.prompt import RECALLING
 from graph.state import SummaryRecord
-from graph.summary.lost_facts import is_name, strip_formulas, told
+from graph.summary.lost_facts import choose_told_facts, is_name, strip_formulas
 from graph.summary.mark import LABEL, SUGGESTED
-from retrieval.index.word import words
-from text import fact, note, pack, sentence
-from text.clean import clean
-from text.fence import fenced
-from text.language import Language, detect
+from retrieval.index.word import cut_text_words
+from text import sentence
+from text.clean import clean_text
+from text.fact import fact, note, pack
+from text.fence import fence_text
+from text.language import Language, detect_language
 
 SLACK = 1.3
 """A summary longer than this multiple of its target is rejected, if the target has more than ``SMALL`` characters."""
@@ -38,7 +39,7 @@ _MARKS = re.compile(r"^[\s>#*•·–-]+(?=\S)|\*\*|`")
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class WriterDraft:
     """The result of a writer: the text, the model that wrote it ('' for none), and the cost of the model calls."""
 
     text: str
@@ -69,22 +70,22 @@ class Original:
     @cached_property
     def language(self) -> Language:
         """Returns the language of the user's and the assistant's messages."""
-        return detect(self.spoken, self.default)
+        return detect_language(self.spoken_text, self.default)
 
     @cached_property
     def facts(self) -> tuple[fact.Fact, ...]:
         """Returns the facts that the summary should keep; no fact spans two messages, none is only an operand."""
-        return fact.facts("\n".join(strip_formulas(self.messages)))
+        return fact.find_facts("\n".join(strip_formulas(self.messages)))
 
     @cached_property
-    def told(self) -> tuple[fact.Fact, ...]:
+    def told_facts(self) -> tuple[fact.Fact, ...]:
         """Returns those of the facts that a warning may name."""
-        return told(self.messages, self.facts, self.is_said)
+        return choose_told_facts(self.messages, self.facts, self.is_said)
 
     @cached_property
     def room(self) -> pack.TextRoom:
         """Returns the target length, and the length that notes are packed to."""
-        return pack.room(len(self.original), self.rate, self._new)
+        return pack.compute_text_room(len(self.original), self.rate, self._count_new_chars)
 
     @property
     def limit(self) -> int:
@@ -92,17 +93,17 @@ class Original:
         target = self.room.target
         return min(len(self.original), int(SLACK * target) if target > SMALL else len(self.original))
 
-    def opening(self, most: int) -> list[AnyMessage]:
+    def build_opening(self, most: int) -> list[AnyMessage]:
         """Returns the prompt up to the request: the same for every target length, so that a server reads it once.
 
         ``most``: characters of the longest message that is given whole; a longer message is given as head and tail.
         """
         labelled = [
-            (self.label(message), fenced(message.text, "dialogue")) for message in self.messages if message.text
+            (self.label(message), fence_text(message.text, "dialogue")) for message in self.messages if message.text
         ]
-        lines = [f"[{label}] {_abridged(text, most)}" for label, text in labelled]
+        lines = [f"[{label}] {_abridge_message_text(text, most)}" for label, text in labelled]
         dialogue = "<dialogue>\n" + "\n".join(lines) + "\n</dialogue>"
-        return [SystemMessage(prompt.render("summary", self.language)), HumanMessage(dialogue)]
+        return [SystemMessage(prompt.render_prompt("summary", self.language)), HumanMessage(dialogue)]
 
     def label(self, message: AnyMessage) -> str:
         """Returns who speaks: the user, the AI, or a tool by its name."""
@@ -110,24 +111,24 @@ class Original:
         return LABEL[self.language].get(message.type, message.type) + name
 
     @cached_property
-    def wanted(self) -> tuple[pack.Wanted, ...]:
+    def weighted_facts(self) -> tuple[pack.WantedFact, ...]:
         """Returns the facts with their weights."""
-        return tuple(pack.Wanted(item, self._weight(item)) for item in self.facts)
+        return tuple(pack.WantedFact(item, self._weight(item)) for item in self.facts)
 
     def _weight(self, found: fact.Fact) -> float:
         """Returns 1.5 for kinds in ``UNIQUE``, else 1; times ``UNCONFIRMED`` for a fact that the user did not say."""
         unique = 1.5 if found.kind in UNIQUE else 1.0
-        return unique * (1.0 if fact.holds(self._user_text, found) else UNCONFIRMED)
+        return unique * (1.0 if fact.has_fact_value(self._user_text, found) else UNCONFIRMED)
 
     @cached_property
-    def _asked(self) -> list[str]:
+    def _user_messages(self) -> list[str]:
         """Returns the user's messages."""
-        return [clean(message.text) for message in self.messages if isinstance(message, HumanMessage)]
+        return [clean_text(message.text) for message in self.messages if isinstance(message, HumanMessage)]
 
     @cached_property
     def _user_text(self) -> str:
         """Returns the user's messages, joined."""
-        return "\n".join(self._asked)
+        return "\n".join(self._user_messages)
 
     @cached_property
     def _given_text(self) -> str:
@@ -136,18 +137,19 @@ class Original:
         return "\n".join((*given, self.known))
 
     @cached_property
-    def unconfirmed(self) -> tuple[fact.Fact, ...]:
+    def unconfirmed_facts(self) -> tuple[fact.Fact, ...]:
         """Returns the facts that only the assistant gave; of names only those that surely are some."""
         return tuple(
             found
             for found in self.facts
-            if not fact.holds(self._given_text, found) and (found.kind != "name" or is_name(found.text, english=False))
+            if not fact.has_fact_value(self._given_text, found)
+            and (found.kind != "name" or is_name(found.text, english=False))
         )
 
     def _speaker(self, message: AnyMessage, clause: str) -> str:
         """Returns the label of a clause of the message in an extracted summary."""
         if isinstance(message, AIMessage) and any(
-            not fact.holds(self._given_text, found) for found in fact.facts(clause)
+            not fact.has_fact_value(self._given_text, found) for found in fact.find_facts(clause)
         ):
             return SUGGESTED[self.language]
         return LABEL[self.language].get(message.type, "")
@@ -155,9 +157,9 @@ class Original:
     def is_said(self, found: fact.Fact) -> bool:
         """Returns whether the user or the assistant said the fact: it first stands in their message, or they repeat
         it."""
-        return self._speaks(found.start) or fact.holds(self.spoken, found)
+        return self._is_spoken_at(found.start) or fact.has_fact_value(self.spoken_text, found)
 
-    def _speaks(self, position: int) -> bool:
+    def _is_spoken_at(self, position: int) -> bool:
         """Returns whether the message at this place of the joined text is not a tool's."""
         return not isinstance(self.messages[bisect(self._ends, position)], ToolMessage)
 
@@ -167,39 +169,42 @@ class Original:
         return list(accumulate(len(message.text) + 1 for message in self.messages))
 
     @cached_property
-    def spoken(self) -> str:
+    def spoken_text(self) -> str:
         """Returns the messages of the user and the assistant, joined."""
         return "\n".join(message.text for message in self.messages if not isinstance(message, ToolMessage))
 
     @cached_property
-    def sentences(self) -> list[note.Note]:
+    def sentences(self) -> list[note.SummaryNote]:
         """Returns the sentences and clauses of the original as candidates for notes; leaves out results of documents
         and memory."""
         notes, start = [], 0
         for message in self.messages:
-            for piece in () if _looked_up(message) else note.clauses(clean(strip_json(message.text))):
-                clause = note.tidy(_MARKS.sub("", piece).strip())
+            for piece in () if _looked_up(message) else note.split_clauses(clean_text(strip_json(message.text))):
+                clause = note.tidy_clause(_MARKS.sub("", piece).strip())
                 is_new = isinstance(message, HumanMessage) or not self._repeats(clause)
-                if _says(clause) and is_new:
+                if _has_enough_letters(clause) and is_new:
                     at = start + max(0, message.text.find(piece))
-                    notes.append(note.Note(clause, at, self._speaker(message, clause)))
+                    notes.append(note.SummaryNote(clause, at, self._speaker(message, clause)))
             start += len(message.text)
         return notes
 
     @cached_property
-    def _new(self) -> int:
+    def _count_new_chars(self) -> int:
         """Counts the characters of the original without those answer sentences that repeat the user."""
         size = len(self.original)
-        if sum(map(len, self._asked)) > pack.SHORT:
+        if sum(map(len, self._user_messages)) > pack.SHORT:
             return size
         answers = (message.text for message in self.messages if isinstance(message, AIMessage))
         return size - sum(
-            len(piece) for text in answers for piece in sentence.split(clean(text)) if self._echoes(piece)
+            len(piece)
+            for text in answers
+            for piece in sentence.split_sentences(clean_text(text))
+            if self._echoes(piece)
         )
 
     def _echoes(self, said: str) -> bool:
         """Returns whether the text repeats a message of the user."""
-        return max((note.shared(said, text) for text in self._asked), default=0) > REPEATED
+        return max((note.measure_shared_pairs(said, text) for text in self._user_messages), default=0) > REPEATED
 
     def _repeats(self, said: str) -> bool:
         """Returns whether a sentence of an answer or a tool asks the user or, in short turns, repeats the user."""
@@ -209,16 +214,16 @@ class Original:
         """Returns whether a piece of a summary holds a fact of the original or begins with the name of a speaker."""
         speakers = {name.casefold() for labels in LABEL.values() for name in labels.values()}
         begins = piece.lstrip("#*- ").casefold().startswith(tuple(speakers))
-        return begins or any(fact.holds(piece, source_fact) for source_fact in self.facts)
+        return begins or any(fact.has_fact_value(piece, source_fact) for source_fact in self.facts)
 
     def is_about(self, piece: str) -> bool:
         """Returns whether a piece of a summary holds a fact or a content word of the original."""
-        return self.has_fact(piece) or not self.content.isdisjoint(words(piece, "ngram"))
+        return self.has_fact(piece) or not self.content.isdisjoint(cut_text_words(piece, "ngram"))
 
     @cached_property
     def content(self) -> frozenset[str]:
         """Returns the content words of the original."""
-        return frozenset(words(self.original, "ngram"))
+        return frozenset(cut_text_words(self.original, "ngram"))
 
     def record(self, thread_id: str, summary: str) -> SummaryRecord:
         """Returns the record with exactly the keys of specification 3.4."""
@@ -232,16 +237,16 @@ class Original:
             summary=summary,
         )
 
-    def rejected(self, reason: str, code: str, **values: int) -> SummaryRejected:
+    def make_rejection(self, reason: str, code: str, **values: int) -> SummaryRejected:
         """Returns the error that leaves the turns raw; ``code`` and ``values`` give the reason for translation."""
         return SummaryRejected(first=self.turns[0], last=self.turns[-1], reason=reason, reason_code=code, **values)
 
 
-def _abridged(text: str, most: int) -> str:
+def _abridge_message_text(text: str, most: int) -> str:
     """Returns the text; of one longer than ``most`` characters, head and tail, cut between words."""
     if len(text) <= most:
         return text
-    head = note.shorten(text, most * 2 // 3)
+    head = note.shorten_to_clause(text, most * 2 // 3)
     tail = text[len(text) - most // 3 :]
     return f"{head} […] {tail.split(' ', 1)[-1]}"
 
@@ -252,10 +257,10 @@ def strip_json(text: str) -> str:
         document = json.loads(text) if text.lstrip()[:1] in ("{", "[") else text
     except (ValueError, RecursionError):  # not JSON, or nested thousands deep
         return text
-    return document if isinstance(document, str) else "\n".join(_strings(document))
+    return document if isinstance(document, str) else "\n".join(_list_json_strings(document))
 
 
-def _strings(value: object) -> list[str]:
+def _list_json_strings(value: object) -> list[str]:
     """Returns the strings in a JSON value, in order; without recursion, because the value may be nested deeper than
     Python goes."""
     strings, nodes = [], [value]
@@ -273,6 +278,6 @@ def _looked_up(message: AnyMessage) -> bool:
     return isinstance(message, ToolMessage) and message.name in RECALLING
 
 
-def _says(text: str) -> bool:
+def _has_enough_letters(text: str) -> bool:
     """Returns whether a piece has words: not a formula, not a line of marks."""
     return 3 * sum(letter.isalpha() for letter in text) > len(text)

@@ -18,14 +18,14 @@ from functools import partial
 from errors import GieokError, SessionUnknown
 from graph.context.chunk import ledger_fields
 from graph.context.turns import CHUNK
-from graph.summary import Writer, is_hopeless, make
+from graph.summary import ChunkSource, Writer, is_hopeless, make_chunk_summary
 from graph.summary.known import read_known
-from graph.turn.engine import Engine
-from graph.turn.rebuild import messages_of
+from graph.turn.process.engine import TurnEngine
+from graph.turn.session.rebuild import messages_of
 from model.call.stream import Stopped
 from model.modelset import ModelSet
-from model.price import usd
-from store import Session, Summary
+from model.price import compute_call_price
+from store import Session, SummaryRow
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ REQUEST_TOKENS = 200
 @dataclass(frozen=True, slots=True)
 class RewriteOffer:
     """How many summaries the model would write, in as many calls and a few more, and what that takes, estimated.
-    ``usd``: None where the price is unknown."""
+    ``compute_call_price``: None where the price is unknown."""
 
     count: int
     tokens: int
@@ -50,15 +50,15 @@ def rewrite_key(session_id: str) -> tuple[str, str]:
     return (NAME, session_id)
 
 
-def make_offer(engine: Engine, session: Session) -> RewriteOffer | None:
+def make_offer(engine: TurnEngine, session: Session) -> RewriteOffer | None:
     """Returns what writing a session's extracted summaries takes; None where there are none, or code writes summaries.
     Raises the errors of resolving the models."""
     models = engine.models()
     count = engine.store.ledger.count_extracted(session.id) if models.side.summaries == "model" else 0
-    return _estimate(models, session, count) if count else None
+    return _estimate_rewrite_offer(models, session, count) if count else None
 
 
-def make_rate_offer(engine: Engine, session: Session) -> RewriteOffer | None:
+def make_rate_offer(engine: TurnEngine, session: Session) -> RewriteOffer | None:
     """Returns what making anew the summaries of other rates takes, nothing where code makes them; None where there are
     none. Raises the errors of resolving the models."""
     rates = engine.store.ledger.count_rates(session.id)
@@ -66,40 +66,44 @@ def make_rate_offer(engine: Engine, session: Session) -> RewriteOffer | None:
     if not count:
         return None
     models = engine.models()
-    return _estimate(models, session, count) if models.side.summaries == "model" else RewriteOffer(count, 0, None)
+    return (
+        _estimate_rewrite_offer(models, session, count)
+        if models.side.summaries == "model"
+        else RewriteOffer(count, 0, None)
+    )
 
 
-def _estimate(models: ModelSet, session: Session, count: int) -> RewriteOffer:
+def _estimate_rewrite_offer(models: ModelSet, session: Session, count: int) -> RewriteOffer:
     read = session.history_tokens * CHUNK * count // max(1, session.turn_count) + REQUEST_TOKENS * count
     written = int(session.compression_rate * session.history_tokens * CHUNK * count) // max(1, session.turn_count)
-    price = None if models.alone else usd(models.side_name, read, 0, written, url=models.url)
+    price = None if models.alone else compute_call_price(models.side_name, read, 0, written, url=models.url)
     return RewriteOffer(count, read + written, price)
 
 
-def start_rewrite(engine: Engine, session_id: str) -> None:
+def start_rewrite(engine: TurnEngine, session_id: str) -> None:
     """Begins the work, or goes on with it."""
     engine.store.set_rewriting(session_id, "now")
     _submit_next(engine, session_id, sys.maxsize)
 
 
-def stop_rewrite(engine: Engine, session_id: str, forever: bool = False) -> None:
+def stop_rewrite(engine: TurnEngine, session_id: str, forever: bool = False) -> None:
     """Ends the work; what is written stays. ``forever``: the user does not want to be asked again."""
     engine.store.set_rewriting(session_id, "never" if forever else "")
     engine.background.interrupt(rewrite_key(session_id))
 
 
-def is_running(engine: Engine, session_id: str, name: str = NAME) -> bool:
+def is_running(engine: TurnEngine, session_id: str, name: str = NAME) -> bool:
     """Returns whether a summary is being written, or waits for it. ``name``: of the work."""
     wanted: Hashable = (name, session_id)
     return engine.background.has(lambda job: job == wanted)
 
 
-def _submit_next(engine: Engine, session_id: str, before: int) -> None:
+def _submit_next(engine: TurnEngine, session_id: str, before: int) -> None:
     work = partial(_write_next, engine, session_id, before)
     engine.aside(rewrite_key(session_id), work, f"{NAME} {session_id}")
 
 
-def _write_next(engine: Engine, session_id: str, before: int, stop: threading.Event) -> None:
+def _write_next(engine: TurnEngine, session_id: str, before: int, stop: threading.Event) -> None:
     """Writes the newest extracted summary of turns before turn ``before``, and submits the work for the next one.
 
     A summary that the model fails at stays as it is. A server that is away ends the work until somebody begins it anew.
@@ -122,21 +126,21 @@ def _write_next(engine: Engine, session_id: str, before: int, stop: threading.Ev
     _submit_next(engine, session_id, left[-1].turns[0])
 
 
-def start_remake(engine: Engine, session_id: str) -> None:
+def start_remake(engine: TurnEngine, session_id: str) -> None:
     """Begins to make the summaries of other rates anew; what is made stays when it is stopped."""
     _submit_remake(engine, session_id, sys.maxsize)
 
 
-def stop_remake(engine: Engine, session_id: str) -> None:
+def stop_remake(engine: TurnEngine, session_id: str) -> None:
     """Ends the work of ``start_remake``; the summary that is being written stays as it was."""
     engine.background.cancel((REMAKE, session_id))
 
 
-def _submit_remake(engine: Engine, session_id: str, before: int) -> None:
+def _submit_remake(engine: TurnEngine, session_id: str, before: int) -> None:
     engine.aside((REMAKE, session_id), partial(_remake_next, engine, session_id, before), f"{REMAKE} {session_id}")
 
 
-def _remake_next(engine: Engine, session_id: str, before: int, stop: threading.Event) -> None:
+def _remake_next(engine: TurnEngine, session_id: str, before: int, stop: threading.Event) -> None:
     """Makes the newest summary of another rate anew, of those before turn ``before``, and submits the next one. Ends as
     ``_write_next`` does."""
     try:
@@ -158,7 +162,7 @@ def _remake_next(engine: Engine, session_id: str, before: int, stop: threading.E
 
 
 def _write_summary(
-    engine: Engine, session: Session, old: Summary, rate: float, writer: Writer | None, stop: threading.Event
+    engine: TurnEngine, session: Session, old: SummaryRow, rate: float, writer: Writer | None, stop: threading.Event
 ) -> None:
     """Writes one summary in place of ``old``, unless somebody has changed that one meanwhile. ``writer``: None for the
     profile's.
@@ -167,11 +171,11 @@ def _write_summary(
     """
     rows = engine.store.turns_between(session.id, old.turns[0], old.turns[-1])
     messages = [message for row in rows for message in messages_of(row)]
-    write = partial(make, messages, old.turns, thread_id=session.id, rate=rate, language=session.language)
     known = read_known(engine, session, rows)
-    made = write(models=engine.models(), stop=stop, writer=writer, known=known, hint=old.hint)
+    source = ChunkSource(messages, old.turns, session.id, rate, session.language, known, old.hint)
+    made = make_chunk_summary(source, engine.models(), stop, writer=writer)
     origin = "extracted" if made.origin == "extracted" and writer is None else "regenerated"
     fields = ledger_fields(made) | {"origin": origin, "hint": old.hint}
     ledger = engine.store.ledger
     if ledger.replace(session.id, old.turns, rate, old.status, replaced=old.id, **fields) is not None:
-        engine.store.revise(session.id)
+        engine.store.mark_state_outdated(session.id)

@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from langchain_core.messages import HumanMessage, SystemMessage
 
 import prompt
-from model.call.stream import complete
+from model.call.stream import complete_answer
 from model.modelset import ModelSet
-from store import Turn
-from text.cited_turn import strip_marks
-from text.clean import clean
+from store import TurnRow
+from text.answer.cited_turn import strip_marks
+from text.clean import clean_text
 from text.cut import cut_graphemes
-from text.fence import fenced, unframed
-from text.language import Language, detect
+from text.fence import fence_text, remove_frames
+from text.language import Language, detect_language
 
 CHARS = 30
 LAST_TURN = 4
@@ -32,24 +32,31 @@ _WORD = {"ko": re.compile(r"[A-Za-z]{2,}|[\u3040-\u30ff\u4e00-\u9fff]+"), "en": 
 """Words in another script than the conversation's language."""
 
 
-def make(turns: Sequence[Turn], models: ModelSet, default: Language, stop: threading.Event | None = None) -> str | None:
+def make_model_title(
+    turns: Sequence[TurnRow], models: ModelSet, default: Language, stop: threading.Event | None = None
+) -> str | None:
     """Returns a title of at most ``CHARS`` characters in the conversation's language, or None when the model gave none.
 
     Raises ``Stopped`` when ``stop`` was set, and the model's own errors.
     """
-    exchanges = [(clean(unframed(turn.question)), clean(strip_marks(turn.answer or ""))) for turn in turns]
+    exchanges = [
+        (clean_text(remove_frames(turn.question)), clean_text(strip_marks(turn.answer or ""))) for turn in turns
+    ]
     whole = "\n".join(text for pair in exchanges for text in pair)
-    language = detect(whole, default)
-    messages = [SystemMessage(prompt.render("title", language)), HumanMessage(_request(exchanges, language))]
-    answer = complete(models.utility, messages, stop=stop)
-    return _tidy(answer.text, language, whole)
+    language = detect_language(whole, default)
+    messages = [
+        SystemMessage(prompt.render_prompt("title", language)),
+        HumanMessage(_build_title_request(exchanges, language)),
+    ]
+    answer = complete_answer(models.utility, messages, stop=stop)
+    return _tidy_title(answer.text, language, whole)
 
 
-def _request(said: Sequence[tuple[str, str]], language: Language) -> str:
+def _build_title_request(said: Sequence[tuple[str, str]], language: Language) -> str:
     """Returns the request to the model: the conversation as data, which cannot close its frame, and the instruction."""
     most = SAID_CHARS[1 if len(said) == 1 else LAST_TURN]
     lines = [
-        f"[{label}] {fenced(_cut(text, limit), 'conversation')}"
+        f"[{label}] {fence_text(_cut_title_source(text, limit), 'conversation')}"
         for pair in said
         for label, text, limit in zip(_LABELS[language], pair, most, strict=True)
         if text
@@ -57,23 +64,23 @@ def _request(said: Sequence[tuple[str, str]], language: Language) -> str:
     return "<conversation>\n" + "\n".join(lines) + "\n</conversation>\n\n" + _REQUEST[language]
 
 
-def _cut(text: str, limit: int) -> str:
+def _cut_title_source(text: str, limit: int) -> str:
     line = " ".join(text[: limit * 4].split())
     return line if len(line) <= limit else f"{line[:limit]} …"
 
 
-def _tidy(answer: str, language: Language, source: str) -> str | None:
+def _tidy_title(answer: str, language: Language, source: str) -> str | None:
     """Returns the title without the signs that models put around it; None for no title or one in another language."""
-    lines = [line for line in _unwrapped(answer).splitlines() if line.strip()]
+    lines = [line for line in _unwrap_title_json(answer).splitlines() if line.strip()]
     if not lines:
         return None
-    line = " ".join(clean(_LABEL.sub("", lines[0].strip(_AROUND))).split())
-    title = _shortened(line.strip(_AROUND))
+    line = " ".join(clean_text(_LABEL.sub("", lines[0].strip(_AROUND))).split())
+    title = _shorten_title(line.strip(_AROUND))
     foreign = [word for word in _WORD[language].findall(title) if word.casefold() not in source.casefold()]
     return title if len(title) > 1 and not foreign else None
 
 
-def _unwrapped(answer: str) -> str:
+def _unwrap_title_json(answer: str) -> str:
     """Returns the title from JSON, or the text as it is; '' for broken JSON."""
     try:
         answered = json.loads(answer)
@@ -82,7 +89,7 @@ def _unwrapped(answer: str) -> str:
     return str(answered.get("title", "")) if isinstance(answered, dict) else str(answered)
 
 
-def _shortened(line: str) -> str:
+def _shorten_title(line: str) -> str:
     """Returns the line in at most ``CHARS`` characters, cut between words where there are spaces."""
     if len(line) <= CHARS:
         return line

@@ -1,4 +1,4 @@
-"""The tool with which a model asks the user something it needs to know before it answers (``store.question``)."""
+"""The tool with which a model asks the user something it needs to know before it answers (``store.turn.question``)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, ToolException
 from pydantic import BaseModel, Field, ValidationError
 
-from graph.tool.asking import answer_in
-from store.question import Action, Question
+from graph.tool.question.asking import answer_in
+from store.turn.question import Action, UserQuestion
 
 QUESTION_CHARS, CHOICE_CHARS, MOST_CHOICES = 1_000, 200, 8
 ABOUT = {"ko": "꼭 필요한 것을 사용자에게 묻기", "en": "ask the user for something that the answer depends on"}
@@ -38,14 +38,14 @@ class AskUser(BaseTool):
     args_schema: type[BaseModel] = AskArguments
     metadata: dict[str, Any] | None = Field(default_factory=lambda: {"about": ABOUT})
 
-    def question(self, key: str, arguments: Mapping[str, Any]) -> Question | None:
+    def question(self, key: str, arguments: Mapping[str, Any]) -> UserQuestion | None:
         """Returns the model's question; None for arguments that the call itself will refuse."""
         try:
             asked = AskArguments.model_validate(arguments)
         except ValidationError:
             return None
         choices = tuple(dict.fromkeys(choice[:CHOICE_CHARS] for choice in asked.choices if choice.strip()))
-        return Question(key, "choose", key, self.name, asked.question, choices=choices)
+        return UserQuestion(key, "choose", key, self.name, asked.question, choices=choices)
 
     def allow(self, action: Action) -> None:
         """Keeps nothing: every question is a new one."""

@@ -8,8 +8,8 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import ToolException, tool
 from pydantic import BaseModel, Field, field_validator
 
-from graph.tool import arithmetic
-from graph.tool.expression import reckon
+from graph.tool.calculation import arithmetic
+from graph.tool.calculation.expression import reckon_expression
 from graph.tool.time import read_clock
 
 MAX_LENGTH = 300
@@ -29,7 +29,7 @@ class CalculateArguments(BaseModel, extra="forbid"):
     @classmethod
     def _has_an_operation(cls, value: str) -> str:
         """Rejects a number alone: it is a statement of the user, not a calculation."""
-        if re.fullmatch(r"[\d.]+", arithmetic.understand(value)):
+        if re.fullmatch(r"[\d.]+", arithmetic.normalize_expression(value)):
             raise ValueError("a number alone needs no calculation; give an expression with an operation")
         return value
 
@@ -38,7 +38,7 @@ class CalculateArguments(BaseModel, extra="forbid"):
 def calculate(config: RunnableConfig, expression: str) -> tuple[str, dict[str, str] | None]:
     """Calculate an arithmetic expression exactly, days between two dates, a date some days on, a time elsewhere."""
     try:
-        reckoning = reckon(expression, read_clock(config))
+        reckoning = reckon_expression(expression, read_clock(config))
     except arithmetic.CannotCalculate as error:
         raise ToolException(str(error)) from error
     return reckoning.text, reckoning.facts or None

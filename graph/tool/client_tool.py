@@ -1,8 +1,9 @@
 """Tools of a client, which the client itself runs: a call of one ends the run, and the client's next request brings the
 result (OpenAI's ``tools``).
 
-To the graph such a tool is one that asks while it runs (``store.question``): the turn waits, through a restart, too,
-and goes on with what the client answers. Names, descriptions and results are the client's, so they are foreign text.
+To the graph such a tool is one that asks while it runs (``store.turn.question``): the turn waits, through a restart,
+too, and goes on with what the client answers. Names, descriptions and results are the client's, so they are foreign
+text.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 from pydantic import Field
 
-from graph.tool import guard
-from graph.tool.asking import answer_in, call_in
-from store.question import Question, Waiting
+from graph.tool.question import guard
+from graph.tool.question.asking import answer_in, read_config_call
+from store.turn.question import OpenUserQuestions, UserQuestion
 
 KIND: Literal["client"] = "client"
 """The kind of question that a call of such a tool is."""
@@ -81,13 +82,13 @@ class ClientTool(BaseTool):
         return (tool_input if isinstance(tool_input, dict) else {},), {}
 
     def _run(self, arguments: dict[str, Any], *, config: RunnableConfig) -> str:
-        answer, key = answer_in(config), call_in(config)
+        answer, key = answer_in(config), read_config_call(config)
         if answer is None:
             state = {guard.CLIENT: True}  # the request that brings the result need not bring the tool
-            raise Waiting([Question(key, KIND, key, self.name, arguments=dict(arguments), state=state)])
+            raise OpenUserQuestions([UserQuestion(key, KIND, key, self.name, arguments=dict(arguments), state=state)])
         return str(answer.value or "")
 
 
-def is_client_call(questions: Sequence[Question]) -> bool:
+def is_client_call(questions: Sequence[UserQuestion]) -> bool:
     """Returns whether all that a turn waits for are results of its client's tools."""
     return bool(questions) and all(question.kind == KIND for question in questions)

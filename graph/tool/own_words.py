@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 from graph.choice.wish import is_forget_wish, is_wish
 from memory.fold.fold_input import is_question
-from memory.line import letters_of, tells
+from memory.line import has_whole_value, letters_of
 from text import sentence
-from text.clean import clean
+from text.clean import clean_text
 
 LEAST_LETTERS = 2
 """Letters below which a text may stand in a message by chance."""
@@ -30,13 +30,15 @@ def is_to_be_forgotten(message: str, text: str) -> bool:
 
 
 def _split_sentences(message: str) -> list[str]:
-    return list(sentence.split(clean(message)))
+    return list(sentence.split_sentences(clean_text(message)))
 
 
 def _is_told_by(text: str, pieces: Iterable[str]) -> bool:
-    wanted = _spell(text)
-    return len(letters_of(wanted)) >= LEAST_LETTERS and any(tells(_spell(piece), wanted) for piece in pieces)
+    wanted = _normalize_spelling(text)
+    return len(letters_of(wanted)) >= LEAST_LETTERS and any(
+        has_whole_value(_normalize_spelling(piece), wanted) for piece in pieces
+    )
 
 
-def _spell(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", clean(text)).casefold().split()).strip(" .!,;:。")
+def _normalize_spelling(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", clean_text(text)).casefold().split()).strip(" .!,;:。")

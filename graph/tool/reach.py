@@ -10,7 +10,7 @@ from text.language import Language
 
 
 @dataclass(frozen=True, slots=True)
-class Recalled:
+class RecalledTurns:
     """What a search in earlier turns gives to the model. ``foreign``: some of it may be text of a foreign tool.
     ``items``: the turns in it, in the order of their marks (``graph.context.past.PastEntry.item``)."""
 
@@ -23,15 +23,15 @@ class SearchPast(Protocol):
     """Searches earlier turns for a query; ``day``: only of days that begin so, ``conversation``: only of conversations
     whose title has this."""
 
-    def __call__(self, query: str, day: str = "", conversation: str = "") -> Recalled: ...
+    def __call__(self, query: str, day: str = "", conversation: str = "") -> RecalledTurns: ...
 
 
-def _find_nothing(query: str, day: str = "", conversation: str = "") -> Recalled:
-    return Recalled("")
+def _find_nothing(query: str, day: str = "", conversation: str = "") -> RecalledTurns:
+    return RecalledTurns("")
 
 
 @dataclass(frozen=True)
-class Reach:
+class MemoryReach:
     """The memory of one session of a tenant and user, during turn ``turn``.
 
     ``past``: searches earlier turns. ``listed``: the lines that ``forget`` has listed in

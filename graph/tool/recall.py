@@ -9,8 +9,8 @@ from langchain_core.tools import BaseTool, tool
 from pydantic import BaseModel, Field
 
 from graph.context.past import RECALL
-from graph.tool.guard import FOREIGN
-from graph.tool.reach import Reach
+from graph.tool.question.guard import FOREIGN
+from graph.tool.reach import MemoryReach
 
 QUERY_CHARS = 300
 TURNS = "turns"
@@ -18,7 +18,7 @@ TURNS = "turns"
 ABOUT = {"ko": "예전에 나눈 말을 날짜와 함께 그대로 찾기", "en": "search what was said before, word for word, by day"}
 
 
-class RecallArguments(BaseModel, extra="forbid"):
+class RecallToolArguments(BaseModel, extra="forbid"):
     """Arguments of ``recall``."""
 
     query: str = Field(
@@ -36,10 +36,10 @@ class RecallArguments(BaseModel, extra="forbid"):
     )
 
 
-def recall(reach: Reach) -> BaseTool:
-    """Returns the tool ``recall`` for one turn; it searches with ``Reach.past``."""
+def make_recall_tool(reach: MemoryReach) -> BaseTool:
+    """Returns the tool ``recall`` for one turn; it searches with ``MemoryReach.past``."""
 
-    @tool(RECALL, args_schema=RecallArguments, response_format="content_and_artifact")
+    @tool(RECALL, args_schema=RecallToolArguments, response_format="content_and_artifact")
     def recall_turns(query: str, day: str = "", conversation: str = "") -> tuple[str, dict[str, Any] | None]:
         """Search all that was said before, also in other conversations, where the turns given with the question do not
         hold the answer: with other words, or on one day, or in one conversation."""

@@ -11,9 +11,9 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import ToolException, tool
 from pydantic import BaseModel, Field
 
-from graph.context.clock import Clock, local
-from graph.tool import zone as zones
-from text.calendar import days
+from graph.context.clock import Clock, read_local_time
+from graph.tool.calculation import zone as zones
+from text.date.calendar import find_single_days
 
 LOCAL = "local"
 DATES = 10
@@ -26,11 +26,11 @@ _CLOCK = "clock"
 
 def read_clock(config: RunnableConfig) -> datetime:
     """Returns the moment by the clock of the configuration."""
-    moment: datetime = config.get("configurable", {}).get(_CLOCK, local)()
+    moment: datetime = config.get("configurable", {}).get(_CLOCK, read_local_time)()
     return moment
 
 
-def at(clock: Clock) -> RunnableConfig:
+def configure_tool_clock(clock: Clock) -> RunnableConfig:
     """Returns the configuration with which tools tell the time of this clock."""
     return {"configurable": {_CLOCK: clock}}
 
@@ -51,20 +51,20 @@ def current_time(config: RunnableConfig, zone: str = LOCAL, dates: Sequence[str]
     """The current date, weekday and time in a time zone; the weekdays of other dates, and how far away they are."""
     moment = read_clock(config)
     if zone.strip().casefold() in ("", LOCAL):
-        return _told(moment, "", dates)
-    name = zones.find(zone)
+        return _build_time_result(moment, "", dates)
+    name = zones.find_place_zone(zone)
     if name is None:
-        near = zones.near(zone)
+        near = zones.find_similar_zones(zone)
         advice = f"Did you mean {' or '.join(near)}?" if near else 'Give an IANA zone such as "Asia/Seoul".'
         raise ToolException(f"There is no time zone {zone!r}. {advice}")
-    return _told(moment.astimezone(ZoneInfo(name)), name, dates)
+    return _build_time_result(moment.astimezone(ZoneInfo(name)), name, dates)
 
 
-def _told(now: datetime, zone: str, dates: Sequence[str]) -> tuple[str, dict[str, Any]]:
+def _build_time_result(now: datetime, zone: str, dates: Sequence[str]) -> tuple[str, dict[str, Any]]:
     """Returns the text for a model, and the moment as data (``now`` in ISO 8601, the IANA ``zone`` or "" for the user's
     own, ``dates`` in ISO 8601)."""
-    wanted = list(dict.fromkeys(day for text in dates for day in days(text, now.date())))
-    lines = [_say(now, zone), *(_say_day(day, now.date()) for day in wanted)]
+    wanted = list(dict.fromkeys(day for text in dates for day in find_single_days(text, now.date())))
+    lines = [_render_zone_time(now, zone), *(_say_day(day, now.date()) for day in wanted)]
     return "\n".join(lines), {"now": now.isoformat(), "zone": zone, "dates": [day.isoformat() for day in wanted]}
 
 
@@ -74,7 +74,7 @@ def _say_day(day: date, today: date) -> str:
     return f"{day} {day:%A} ({_WEEKDAYS[day.weekday()]}), {far if distance else 'today (오늘)'}"
 
 
-def _say(now: datetime, zone: str) -> str:
+def _render_zone_time(now: datetime, zone: str) -> str:
     """Returns the text without the UTC offset: small models take «UTC-06:00» for the zone and say UTC."""
     return f"{now:%Y-%m-%d} {now:%A} ({_WEEKDAYS[now.weekday()]}) {now:%H:%M}, {zone or 'local time'}"
 

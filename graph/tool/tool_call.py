@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from langchain_core.messages import AIMessageChunk, ToolCall
 
-from text.clean import clean
+from text.clean import clean_text
 
 MALFORMED = "malformed arguments"
 """Name of the one argument of a call whose arguments are not a JSON object; the value is the model's text."""
@@ -36,30 +36,30 @@ def calls_of(answer: AIMessageChunk) -> list[ToolCall]:
         ToolCall(name=str(call["name"] or ""), args={MALFORMED: str(call["args"] or "")}, id=call["id"])
         for call in answer.invalid_tool_calls
     ]
-    return storable([*answer.tool_calls, *broken])
+    return make_storable_calls([*answer.tool_calls, *broken])
 
 
-def storable(calls: Sequence[ToolCall]) -> list[ToolCall]:
+def make_storable_calls(calls: Sequence[ToolCall]) -> list[ToolCall]:
     """Returns the calls, each with an id of its own, and with arguments that JSON and msgpack take: some servers give
     several calls one id, which would give them one result."""
     made, taken = list[ToolCall](), set[str]()
     for call in calls:
-        name, id_ = _REPEATED.sub(r"\1", clean(call["name"])), clean(call["id"] or "")
+        name, id_ = _REPEATED.sub(r"\1", clean_text(call["name"])), clean_text(call["id"] or "")
         if not id_ or id_ in taken:
             id_ = f"call_{uuid4().hex[:12]}"
         taken.add(id_)
-        made.append(ToolCall(name=name, args=_plain(call["args"]), id=id_, type="tool_call"))
+        made.append(ToolCall(name=name, args=_make_storable_value(call["args"]), id=id_, type="tool_call"))
     return made
 
 
-def _plain(value: Any, depth: int = 0) -> Any:
+def _make_storable_value(value: Any, depth: int = 0) -> Any:
     if isinstance(value, str):
-        return clean(value)
+        return clean_text(value)
     if isinstance(value, dict | list) and depth == _DEEPEST:
         return "(nested too deep)"
     if isinstance(value, dict):
-        return {clean(str(key)): _plain(item, depth + 1) for key, item in value.items()}
+        return {clean_text(str(key)): _make_storable_value(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list):
-        return [_plain(item, depth + 1) for item in value]
+        return [_make_storable_value(item, depth + 1) for item in value]
     too_large = isinstance(value, int) and abs(value) > _MOST
     return str(value) if too_large or (isinstance(value, float) and not math.isfinite(value)) else value

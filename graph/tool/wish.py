@@ -13,10 +13,10 @@ from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import BaseModel, Field
 
 from errors import PinsFull
-from graph.tool.ask import asking
-from graph.tool.reach import Reach
+from graph.tool.question.ask import build_ask_artifact
+from graph.tool.reach import MemoryReach
 from memory.state import PIN_CHARS
-from prompt import render
+from prompt import render_prompt
 from text import sentence
 
 Near = Callable[[str, Sequence[str]], Sequence[float]]
@@ -36,12 +36,12 @@ class WishArguments(BaseModel, extra="forbid"):
     )
 
 
-def tools(reach: Reach, near: Near) -> list[BaseTool]:
+def make_wish_tools(reach: MemoryReach, near: Near) -> list[BaseTool]:
     """Returns ``remember`` and ``forget`` for a profile whose tools a router chooses; both take the user's message as
     it is."""
 
     def remember(message: str) -> tuple[str, dict[str, Any]]:
-        reply = keep(reach, message)
+        reply = pin_wish_message(reach, message)
         return reply.text, reply.artifact or {}
 
     def forget(message: str) -> tuple[str, dict[str, Any]]:
@@ -59,51 +59,53 @@ def tools(reach: Reach, near: Near) -> list[BaseTool]:
 
 @dataclass(frozen=True)
 class WishReply:
-    """The text for the user, and the plain data beside it (``graph.tool.ask``)."""
+    """The text for the user, and the plain data beside it (``graph.tool.question.ask``)."""
 
     text: str
     artifact: dict[str, Any] | None = None
 
 
-def keep(reach: Reach, message: str) -> WishReply:
+def pin_wish_message(reach: MemoryReach, message: str) -> WishReply:
     """Pins the user's message, word for word, and tells the user what was kept. Asks back for an empty message: the
     user wants something remembered and has not said what."""
-    statement = fitted(message)
+    statement = fit_pin_text(message)
     if not statement:
-        return WishReply(render("wish_what", reach.language))
+        return WishReply(render_prompt("wish_what", reach.language))
     try:
         reach.memory.writer.pin(reach.tenant, reach.session, statement, turn=reach.turn, user=reach.user)
     except PinsFull as error:
-        return WishReply(render("wish_full", reach.language, limit=error.values["limit"]))
-    return WishReply(render("wish_kept", reach.language, statement=statement))
+        return WishReply(render_prompt("wish_full", reach.language, limit=error.values["limit"]))
+    return WishReply(render_prompt("wish_kept", reach.language, statement=statement))
 
 
-def ask_to_forget(reach: Reach, message: str, near: Near) -> WishReply:
+def ask_to_forget(reach: MemoryReach, message: str, near: Near) -> WishReply:
     """Asks the user which of the memory lines near the message to drop; tells the user when no line is near."""
     stored = reach.memory.reader.read_lines(reach.tenant, reach.session, user=reach.user)
     texts = list(dict.fromkeys(line.text for line in stored))
-    lines = nearest(message, texts, near) if texts else []
+    lines = find_nearest_lines(message, texts, near) if texts else []
     if not lines:
-        return WishReply(render("wish_none", reach.language))
+        return WishReply(render_prompt("wish_none", reach.language))
     picking = {"pick": True} if len(lines) > 1 else {}
-    return WishReply(render("wish_forget", reach.language), asking("forget", {"lines": lines, **picking}))
+    return WishReply(
+        render_prompt("wish_forget", reach.language), build_ask_artifact("forget", {"lines": lines, **picking})
+    )
 
 
-def fitted(message: str) -> str:
+def fit_pin_text(message: str) -> str:
     """Returns as much of a message as one pin takes: its sentences from the first on, or the beginning of a first
     sentence that is too long."""
     whole = " ".join(message.split())
     if len(whole) <= PIN_CHARS:
         return whole
     fitting = ""
-    for part in sentence.split(whole):
+    for part in sentence.split_sentences(whole):
         if len(f"{fitting} {part}".strip()) > PIN_CHARS:
             break
         fitting = f"{fitting} {part}".strip()
     return fitting or f"{whole[: PIN_CHARS - 1].rstrip()}…"
 
 
-def nearest(message: str, texts: Sequence[str], near: Near) -> list[str]:
+def find_nearest_lines(message: str, texts: Sequence[str], near: Near) -> list[str]:
     """Returns the texts that a message may mean, nearest first."""
     ranked = sorted(zip(near(message, texts), texts, strict=True), key=lambda pair: -pair[0])
     least = max(FLOOR, ranked[0][0] - MARGIN)

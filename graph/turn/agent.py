@@ -13,39 +13,43 @@ from typing import Protocol, Self
 import private
 from errors import GieokError, SessionBusy
 from graph.context.prompt import raw_tokens
-from graph.context.system_prompt import prefixes
+from graph.context.system_prompt import build_bare_prefixes
 from graph.summary import Writer, backlog, by_hand, revise
-from graph.tool.ask import Ask
-from graph.turn import confirm, long_term, run, trash
-from graph.turn.engine import Engine
+from graph.tool.question.ask import Ask
+from graph.turn import run
 from graph.turn.event import Ended, Event
+from graph.turn.memory import confirm, long_term
+from graph.turn.process.engine import TurnEngine
+from graph.turn.process.side_work import Background
+from graph.turn.process.stop_watch import StopWatch
 from graph.turn.request import Kind, Request
-from graph.turn.side_work import Background
-from graph.turn.stop_watch import StopWatch
-from graph.turn.threaded import play
-from graph.wiring import build
-from host import Host, Servers
-from memory import FoldReport, Memory, apart
+from graph.turn.session import answer_edit, repair, trash
+from graph.turn.threaded import play_turn_events
+from graph.wiring import compile_chat_graph
+from host import McpHost, Servers
+from memory import FoldReport, Memory
+from memory.row import apart
 from model.call import token
 from model.choice import kept
 from model.modelset import ModelSet
-from retrieval.change import Added, AddingProgress, Upload, upload
+from retrieval.change import Added, AddingProgress, Upload, build_upload_source
 from retrieval.library import Library
 from settings import Settings
-from store import Store, Summary
-from store.attachment import NEXT
+from store import Store, SummaryRow
 from store.database.checkpoint import checkpoints_in_memory, open_checkpoints
 from store.database.engine import IN_MEMORY
 from store.export import portable
-from store.export.portable import Imported
+from store.export.portable import ImportedSessions
 from store.lock import ProcessLock, session_lock
-from store.question import Answer
+from store.turn.attachment import NEXT
+from store.turn.question import UserAnswer
+from world.engine import WorldEngine as Worlds
 
 log = logging.getLogger(__name__)
 
 
-class Agent(Engine):
-    """An ``Engine`` with methods that run turns and change conversations."""
+class Agent(TurnEngine):
+    """An ``TurnEngine`` with methods that run turns and change conversations."""
 
     def of(self, user: str) -> Self:
         """Returns the same agent for a user: another user's sessions, folders and memory do not exist for it."""
@@ -59,34 +63,43 @@ class Agent(Engine):
         agent = self if budgets is None else replace(self, budgets=budgets)
         return agent if models is None else replace(agent, models=lambda: models, yields=lambda: models.alone)
 
+    def open_worlds(self) -> Worlds:
+        """Returns what plays the stories of this user; the first call opens it."""
+        assert self.worlds is not None
+        return self.worlds().using(self.store, self.models)
+
     def turn(self, request: Request, stop: threading.Event, emit: Callable[[Event], None]) -> Ended:
-        """Runs a turn in the caller's thread (``graph.turn.run.run``)."""
-        return run.run(self, request, stop, emit)
+        """Runs a turn in the caller's thread (``graph.turn.run.run_turn``)."""
+        return run.run_turn(self, request, stop, emit)
 
     def run(
         self, session_id: str, text: str, *, stop: threading.Event | None = None, asks: bool = True
     ) -> Iterator[Event]:
         """Runs a new turn in a thread of its own and yields the turn's events. ``asks``: whether there is a user who
         can be asked meanwhile."""
-        return play(partial(run.run, self, Request(session_id, "new", text, asks=asks)), stop)
+        return play_turn_events(partial(run.run_turn, self, Request(session_id, "new", text, asks=asks)), stop)
 
     def retry(self, session_id: str, *, stop: threading.Event | None = None) -> Iterator[Event]:
         """Runs the last turn again and yields its events."""
-        return play(partial(run.run, self, Request(session_id, "retry", asks=True)), stop)
+        return play_turn_events(partial(run.run_turn, self, Request(session_id, "retry", asks=True)), stop)
 
     def again(
         self, session_id: str, number: int, text: str | None = None, *, stop: threading.Event | None = None
     ) -> Iterator[Event]:
         """Runs another version of a turn, with the same question or ``text`` in its place, and yields the events."""
         kind: Kind = "again" if text is None else "edited"
-        return play(partial(run.run, self, Request(session_id, kind, text or "", number, asks=True)), stop)
+        return play_turn_events(
+            partial(run.run_turn, self, Request(session_id, kind, text or "", number, asks=True)), stop
+        )
 
     def resume(
-        self, session_id: str, answers: Mapping[str, Answer], *, stop: threading.Event | None = None
+        self, session_id: str, answers: Mapping[str, UserAnswer], *, stop: threading.Event | None = None
     ) -> Iterator[Event]:
         """Goes on with the turn that waits for the user, and yields its events. ``answers``: by the ids of the
         questions; a missing one counts as no. Raises ``NothingToAnswer`` when no turn waits."""
-        return play(partial(run.run, self, Request(session_id, "resume", answers=answers, asks=True)), stop)
+        return play_turn_events(
+            partial(run.run_turn, self, Request(session_id, "resume", answers=answers, asks=True)), stop
+        )
 
     def stop(self, session_id: str) -> None:
         """Asks for the end of the session's running turn, which any process may run: it ends within about a second. A
@@ -96,12 +109,27 @@ class Agent(Engine):
         """
         self.store.stops.ask(session_id)
         with suppress(SessionBusy):
-            run.dismiss(self, session_id)
+            run.end_user_wait(self, session_id)
 
     def switch(self, session_id: str, number: int, branch: int) -> None:
         """Switches to another version of a turn (``store.tree``). Raises ``SessionBusy`` while the session answers."""
         with self.hold(session_id):
             self.store.tree.switch(session_id, number, branch)
+
+    def take_back(self, session_id: str, number: int, branch: int | None = None) -> None:
+        """Takes a turn and all that follow it out of the conversation; they stay as another version (``store.tree``).
+        ``branch``: of the turn that the user saw; None: whichever the path has.
+
+        Raises ``TurnUnknown``, also for one that has left the path, and ``SessionBusy`` while the session answers.
+        """
+        with self.hold(session_id) as session:
+            answer_edit.load_turn_on_path(self, session_id, number, branch)
+            repair.settle_last_turn(self, session, self.store.status(session))
+            self.store.tree.cut(session_id, number)
+
+    def replace_answer(self, session_id: str, number: int, answer: str, branch: int | None = None) -> None:
+        """Puts the user's own words in place of an answer (``graph.turn.session.answer_edit.replace_answer``)."""
+        answer_edit.replace_answer(self, session_id, number, answer, branch)
 
     def fork(self, session_id: str, last_turn: int) -> str:
         """Copies the turns up to ``last_turn`` into a new session with a memory of its own; returns its id.
@@ -109,6 +137,8 @@ class Agent(Engine):
         Raises ``SessionUnknown``, ``TurnUnknown``.
         """
         copy_id = self.store.tree.copy(session_id, last_turn)
+        if self.store.session(copy_id).world:
+            return copy_id
         if self.memory is not None:
             self.memory.writer.copy_session(self.tenant, session_id, copy_id, user=self.user)
         else:
@@ -123,9 +153,10 @@ class Agent(Engine):
         *,
         stop: threading.Event | None = None,
         writer: Writer | None = None,
-    ) -> Summary:
-        """Makes a chunk summary once more, at another rate or by another writer (``graph.summary.revise.remake``)."""
-        return revise.remake(self, session_id, first_turn, rate, stop, writer)
+    ) -> SummaryRow:
+        """Makes a chunk summary once more, at another rate or by another writer
+        (``graph.summary.revise.remake_chunk_summary``)."""
+        return revise.remake_chunk_summary(self, session_id, first_turn, rate, stop, writer)
 
     def rewrite_memory(self, session_id: str, *, stop: threading.Event | None = None) -> FoldReport:
         """Lets the model write the long-term memory of a session anew, as a version of its own.
@@ -140,17 +171,17 @@ class Agent(Engine):
             self.tenant, session_id, models=self.models(), language=language, stop=stop, anew=True
         )
 
-    def edit_summary(self, session_id: str, first_turn: int, text: str) -> Summary:
-        """Replaces a chunk summary by the user's own words (``graph.summary.revise.edit``)."""
-        return revise.edit(self, session_id, first_turn, text)
+    def edit_summary(self, session_id: str, first_turn: int, text: str) -> SummaryRow:
+        """Replaces a chunk summary by the user's own words (``graph.summary.revise.edit_chunk_summary``)."""
+        return revise.edit_chunk_summary(self, session_id, first_turn, text)
 
     def choose_summary(self, session_id: str, first_turn: int, version: int) -> None:
-        """Goes back to an earlier version of a chunk summary (``graph.summary.revise.choose``)."""
-        revise.choose(self, session_id, first_turn, version)
+        """Goes back to an earlier version of a chunk summary (``graph.summary.revise.choose_summary_version``)."""
+        revise.choose_summary_version(self, session_id, first_turn, version)
 
-    def summary_versions(self, session_id: str, first_turn: int) -> list[Summary]:
-        """Returns every version of a chunk summary (``graph.summary.revise.versions``)."""
-        return revise.versions(self, session_id, first_turn)
+    def summary_versions(self, session_id: str, first_turn: int) -> list[SummaryRow]:
+        """Returns every version of a chunk summary (``graph.summary.revise.list_summary_versions``)."""
+        return revise.list_summary_versions(self, session_id, first_turn)
 
     def draft_summaries(
         self, session_id: str, hint: str = "", *, stop: threading.Event | None = None
@@ -178,26 +209,30 @@ class Agent(Engine):
         branch: int | None = None,
         lines: Sequence[str] | None = None,
     ) -> Ask:
-        """Carries out the user's answer to a turn's question about memory (``graph.turn.confirm.confirm``)."""
-        return confirm.confirm(self, session_id, number, call, yes, branch=branch, lines=lines)
+        """Carries out the user's answer to a turn's question about memory
+        (``graph.turn.memory.confirm.confirm_memory_question``)."""
+        return confirm.confirm_memory_question(self, session_id, number, call, yes, branch=branch, lines=lines)
 
     def reconcile(self, session_id: str) -> bool:
-        """Completes the last turn of a session that the user opens (``graph.turn.run.reconcile``). Returns False while
-        the session is answering."""
-        return run.reconcile(self, session_id)
+        """Completes the last turn of a session that the user opens (``graph.turn.run.reconcile_session``). Returns
+        False while the session is answering."""
+        return run.reconcile_session(self, session_id)
 
     def export_session(self, session_id: str, branches: bool = True) -> str:
         """Returns the session as JSON; without ``branches`` only the turns of its path (``store.export.portable``)."""
-        return portable.export(self.store, session_id, branches)
+        return portable.render_session_json(self.store, session_id, branches)
 
-    def import_sessions(self, data: bytes) -> Imported:
-        """Imports the sessions of a file from Gieok or ChatGPT, all or none (``store.export.portable.read``), and
-        extracts their summaries."""
-        imported = portable.import_(self.store, data, portable.LIMIT, partial(raw_tokens, count=token.estimate))
+    def import_sessions(self, data: bytes) -> ImportedSessions:
+        """Imports the sessions of a file (``store.export.portable.read_conversations``), and extracts their
+        summaries."""
+        imported = portable.import_conversations(
+            self.store, data, portable.LIMIT, partial(raw_tokens, count=token.estimate_tokens)
+        )
+        told = [session_id for session_id in imported.sessions if not self.store.session(session_id).world]
         if self.memory is not None:  # so that the user's other conversations find what was said in them
-            for session_id in imported.sessions:
+            for session_id in told:
                 self.memory.writer.open_session(self.tenant, session_id, user=self.user)
-        backlog.fill_imported(self, imported.sessions)
+        backlog.fill_imported(self, told)
         return imported
 
     def put_away(self, session_id: str, forget: bool = True) -> None:
@@ -209,10 +244,10 @@ class Agent(Engine):
         self._put_away(session_id, False, None)
 
     def _put_away(self, session_id: str, away: bool, forget: bool | None) -> None:
-        if self.memory is None:
+        session = self.store.session(session_id)  # memory is asked only about a session of this user
+        if self.memory is None or session.world:
             self.store.put_away(session_id, away)
             return
-        self.store.session(session_id)  # memory is asked only about a session of this user
         beside = self.memory.writer.note_deletion(self.tenant, session_id, forget, user=self.user)
         self.store.put_away(session_id, away, beside)
 
@@ -232,7 +267,7 @@ class Agent(Engine):
 
     def attach(self, session_id: str, uploads: Iterable[Upload], message: int = NEXT) -> None:
         """Registers files with a conversation before they are read. ``message``: the waiting message they go with."""
-        files = [upload(name, data, "session") for name, data in uploads]
+        files = [build_upload_source(name, data, "session") for name, data in uploads]
         self.store.attachments.add(session_id, [(file.name, file.key) for file in files], message)
 
     def read_attached(
@@ -254,11 +289,12 @@ class Agent(Engine):
 
     def detach(self, session_id: str, name: str) -> None:
         """Removes a file from a conversation."""
-        self.store.attachments.remove(session_id, name)
+        self.store.images.detach(session_id, name)
         self.tidy_files()
 
     def remove_old(self, session_id: str) -> None:
-        """Removes a session of any user for good (``graph.turn.trash``), as ``delete_session`` does for its owner."""
+        """Removes a session of any user for good (``graph.turn.session.trash``), as ``delete_session`` does for its
+        owner."""
         self.of(self.store.everyone.session(session_id).owner).delete_session(session_id)
 
     def tidy_files(self) -> None:
@@ -271,6 +307,8 @@ class Agent(Engine):
 
     def close(self) -> None:
         """Stops side work and closes the stores."""
+        if isinstance(self.worlds, OpenOnce):
+            self.worlds.close()
         if self.host is not None:
             self.host.close()
         if self.library is not None:
@@ -302,19 +340,21 @@ def private_agent(agent: Agent) -> PrivateAgent:
         "store": store,
         "checkpoints": checkpoints,
         "lock": ProcessLock(),
-        "graph": build(checkpoints.saver),
+        "graph": compile_chat_graph(checkpoints.saver),
         "background": Background(agent.background.yields),
         "stop_watch": StopWatch(store),
         "memory": None,
+        "worlds": None,
     }
     return PrivateAgent(**{**shared, **overrides})
 
 
 class Resolver(Protocol):
-    """A function that returns the models in use, which may change. ``known``: those that are ready by now, if any."""
+    """A function that returns the models in use, which may change. ``ready_models``: those that are ready by now, if
+    any."""
 
     @property
-    def known(self) -> ModelSet | None: ...
+    def ready_models(self) -> ModelSet | None: ...
 
     def __call__(self) -> ModelSet: ...
 
@@ -324,11 +364,11 @@ def open_agent(
 ) -> Agent:
     """Opens the stores, the memory and the library; resolves the models once, on first use.
 
-    ``models`` replaces the resolution (tests, benches). ``in_use`` is called every time instead, for a program whose
-    models change while it runs. Raises ``OperatorError``.
+    ``resolve_models`` replaces the resolution (tests, benches). ``in_use`` is called every time instead, for a program
+    whose models change while it runs. Raises ``OperatorError``.
     """
-    resolve = in_use or _Once(models or _resolver(settings))
-    private.shut(settings.data_dir)
+    resolve = in_use or _Once(models or _build_model_resolver(settings))
+    private.restrict_to_owner(settings.data_dir)
     store = Store(settings.database)
     checkpoints = open_checkpoints(settings.database_url, settings.data_dir)
     agent = Agent(
@@ -336,34 +376,56 @@ def open_agent(
         store=store,
         checkpoints=checkpoints,
         lock=session_lock(store.engine, settings.data_dir),
-        graph=build(checkpoints.saver),
+        graph=compile_chat_graph(checkpoints.saver),
         models=resolve,
-        background=Background(yields=lambda: (known := resolve.known) is not None and known.alone),
+        background=Background(yields=lambda: (known := resolve.ready_models) is not None and known.alone),
         stop_watch=StopWatch(store),
         memory=Memory.open(settings, store) if settings.memory else None,
         tenant=settings.tenant,
-        library=_library(settings, store),
-        host=Host(Servers(settings.data_dir / "mcp.json"), settings.mcp_connect_seconds, settings.mcp_call_seconds),
+        library=_open_library(settings, store),
+        host=McpHost(Servers(settings.data_dir / "mcp.json"), settings.mcp_connect_seconds, settings.mcp_call_seconds),
     )
-    trash.plan(agent, agent.remove_old)
-    if agent.library is not None and agent.library.orphaned:  # its conversation was erased just before a crash
+    agent = replace(agent, worlds=OpenOnce(agent))
+    trash.plan_trash_removal(agent, agent.remove_old)
+    if agent.library is not None and agent.library.has_orphans:  # its conversation was erased just before a crash
         agent.background.submit("files", lambda stop: agent.tidy_files())
-    long_term.begin(agent)
+    long_term.submit_due_folds(agent)
     return agent
 
 
-def _library(settings: Settings, store: Store) -> Library | None:
+def _open_library(settings: Settings, store: Store) -> Library | None:
     """Opens the library, if the settings want one. The first search opens the index of the documents."""
     return Library.open(settings, store) if settings.retrieval else None
 
 
-def _resolver(settings: Settings) -> Callable[[], ModelSet]:
+def _build_model_resolver(settings: Settings) -> Callable[[], ModelSet]:
     def resolve() -> ModelSet:
-        from model.choice.resolve import models
+        from model.choice.resolve import resolve_models
 
-        return models(kept.applied(settings), prefixes=prefixes(settings.language))
+        return resolve_models(kept.apply_stored_choice(settings), prefixes=build_bare_prefixes(settings.language))
 
     return resolve
+
+
+class OpenOnce:
+    """Opens the engine of story worlds on first use, which works off the turns that an earlier process left."""
+
+    def __init__(self, agent: Agent) -> None:
+        self._agent, self._lock = agent, threading.Lock()
+        self._opened: Worlds | None = None
+
+    def __call__(self) -> Worlds:
+        with self._lock:
+            if self._opened is None:
+                self._opened = Worlds.open(self._agent.settings, self._agent.store, self._agent.models)
+            return self._opened
+
+    def close(self) -> None:
+        """Ends the work behind stories, where there is some."""
+        with self._lock:
+            if self._opened is not None:
+                self._opened.close()
+                self._opened = None
 
 
 class _Once:
@@ -372,10 +434,10 @@ class _Once:
     def __init__(self, resolve: Callable[[], ModelSet]) -> None:
         self._resolve = resolve
         self._lock = threading.Lock()
-        self.known: ModelSet | None = None
+        self.ready_models: ModelSet | None = None
 
     def __call__(self) -> ModelSet:
         with self._lock:
-            if self.known is None:
-                self.known = self._resolve()
-            return self.known
+            if self.ready_models is None:
+                self.ready_models = self._resolve()
+            return self.ready_models

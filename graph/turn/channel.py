@@ -37,7 +37,7 @@ class Channel:
         self._kept = 0.0
 
     @property
-    def stopped(self) -> bool:
+    def is_stopped(self) -> bool:
         """Returns whether the user has stopped the turn."""
         return self.stop.is_set()
 

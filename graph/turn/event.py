@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from graph.context.report import ContextReport
 from graph.state import SummaryRecord
-from store.question import Question
+from store.turn.question import UserQuestion
 
 FinishReason = Literal["stop", "length"]
 
@@ -97,7 +97,7 @@ class ContextBuilt:
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class TurnUsage:
     """The tokens and the cost of all model calls of a turn. ``exact`` is False when counts are estimates.
 
     ``usd`` is None when a price is unknown. ``cut_at``: the limit in tokens that cut the answer off; 0 when the answer
@@ -117,10 +117,10 @@ class Usage:
     model: str = ""
     cache_usd: float = 0.0
 
-    def minus(self, earlier: Usage) -> Usage:
+    def minus(self, earlier: TurnUsage) -> TurnUsage:
         """Returns what came after an earlier count of the same turn."""
         usd = None if self.usd is None or earlier.usd is None else self.usd - earlier.usd
-        return Usage(
+        return TurnUsage(
             self.prompt_tokens - earlier.prompt_tokens,
             self.cached_tokens - earlier.cached_tokens,
             self.answer_tokens - earlier.answer_tokens,
@@ -142,14 +142,14 @@ class Done:
     turn: int
     answer: str
     stopped: bool = False
-    usage: Usage = field(default_factory=Usage)
+    usage: TurnUsage = field(default_factory=TurnUsage)
     seconds: float = 0.0
     first_token_seconds: float | None = None
     finish_reason: FinishReason = "stop"
 
 
-def reason(cut_at: int, stopped: bool) -> FinishReason:
-    """Returns why an answer ended. ``cut_at``: as in ``Usage``."""
+def find_finish_reason(cut_at: int, stopped: bool) -> FinishReason:
+    """Returns why an answer ended. ``cut_at``: as in ``TurnUsage``."""
     return "length" if cut_at and not stopped else "stop"
 
 
@@ -165,21 +165,21 @@ class Failed:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class TurnQuestions:
     """The end of a run whose turn waits: the user must answer ``questions`` before the turn goes on
     (``graph.turn.agent.Agent.resume``). Nothing runs meanwhile, and the session is free. ``said``: the text before the
     questions; ``usage``, ``seconds``: of the turn so far."""
 
     turn: int
-    questions: tuple[Question, ...]
+    questions: tuple[UserQuestion, ...]
     said: str = ""
-    usage: Usage = field(default_factory=Usage)
+    usage: TurnUsage = field(default_factory=TurnUsage)
     seconds: float = 0.0
 
 
 Step = Thought | ToolStarted | ToolFinished | SummaryStarted | SummaryLater | SummaryMade | ContextBuilt
 """What happens on the way to an answer, beside its text."""
-Ended = Done | Failed | Asked
+Ended = Done | Failed | TurnQuestions
 """How the run of a turn ends: each door matches all three, which ``assert_never`` has the type checker see to."""
 Event = Token | Step | Ended
 Outcome = Literal["done", "stopped", "failed", "waiting"]

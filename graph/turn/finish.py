@@ -9,16 +9,16 @@ from typing import Any
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage, messages_to_dict
 
 from errors import GieokError
-from graph.context.prompt import brief, is_search
-from graph.context.turns import split
-from graph.tool.guard import read_foreign
+from graph.context.prompt import is_search, shorten_search_trace
+from graph.context.turns import split_into_turns
+from graph.tool.question.guard import read_foreign
 from graph.turn.event import ToolFinished
 from graph.turn.runtime import Notes
 from store import Finished
-from store.question import Question
+from store.turn.question import UserQuestion
 
 
-def finished(
+def build_finished_row(
     messages: Sequence[AnyMessage],
     number: int,
     notes: Notes,
@@ -31,8 +31,8 @@ def finished(
     return Finished(
         status="stopped" if answer.response_metadata.get("stopped") else "done",
         answer=str(answer.text),
-        messages=messages_to_dict([_bare(message) for message in raw]),
-        steps=(made := steps(notes, raw)),
+        messages=messages_to_dict([_strip_tool_artifact(message) for message in raw]),
+        steps=(made := build_turn_steps(notes, raw)),
         has_foreign=_has_foreign(notes, made) or read_foreign(raw),
         report=notes.report.plain() if notes.report else None,
         usage=asdict(notes.usage()),
@@ -43,7 +43,7 @@ def finished(
     )
 
 
-def failed(error: GieokError, notes: Notes, seconds: float, arrived: str = "") -> Finished:
+def build_failed_row(error: GieokError, notes: Notes, seconds: float, arrived: str = "") -> Finished:
     """Returns the row of a turn without an answer. ``arrived``: the text that came before the failure; only the user
     sees it, not the model."""
     report = notes.report.plain() if notes.report else None
@@ -52,7 +52,7 @@ def failed(error: GieokError, notes: Notes, seconds: float, arrived: str = "") -
         "failed",
         arrived if arrived.strip() else None,
         error=plain_error(error),
-        steps=(made := steps(notes)),
+        steps=(made := build_turn_steps(notes)),
         has_foreign=_has_foreign(notes, made),
         report=report,
         usage=usage,
@@ -61,12 +61,12 @@ def failed(error: GieokError, notes: Notes, seconds: float, arrived: str = "") -
     )
 
 
-def waiting(questions: Sequence[Question], notes: Notes, seconds: float, said: str) -> Finished:
+def build_waiting_row(questions: Sequence[UserQuestion], notes: Notes, seconds: float, said: str) -> Finished:
     """Returns the row of a turn that waits for the user. ``said``: the text that came before the questions."""
     return Finished(
         "waiting",
         said if said.strip() else None,
-        steps=(made := steps(notes)),
+        steps=(made := build_turn_steps(notes)),
         has_foreign=_has_foreign(notes, made),
         report=notes.report.plain() if notes.report else None,
         usage=asdict(notes.usage()),
@@ -78,13 +78,15 @@ def waiting(questions: Sequence[Question], notes: Notes, seconds: float, said: s
 
 def turn_messages(messages: Sequence[AnyMessage], number: int) -> list[AnyMessage]:
     """Returns the messages of turn ``number``."""
-    return [message for turn in split(messages, number) if turn.number == number for message in turn.messages]
+    return [
+        message for turn in split_into_turns(messages, number) if turn.number == number for message in turn.messages
+    ]
 
 
-def steps(notes: Notes, messages: Sequence[AnyMessage] = ()) -> list[dict[str, Any]]:
+def build_turn_steps(notes: Notes, messages: Sequence[AnyMessage] = ()) -> list[dict[str, Any]]:
     """Returns the tool calls of a turn with their results, as plain data for display. ``messages``: the turn's
     messages, for the calls of an earlier attempt, which ``notes`` lacks."""
-    noted = [_step(done, started.arguments) for started, done in notes.steps]
+    noted = [_build_step_row(done, started.arguments) for started, done in notes.steps]
     arguments = {
         str(call["id"]): call["args"]
         for message in messages
@@ -93,7 +95,7 @@ def steps(notes: Notes, messages: Sequence[AnyMessage] = ()) -> list[dict[str, A
     }
     noted_calls = {step["call"] for step in noted}
     earlier = [
-        _step(_done(result), arguments.get(result.tool_call_id, {}))
+        _build_step_row(_restore_tool_finished(result), arguments.get(result.tool_call_id, {}))
         for result in messages
         if isinstance(result, ToolMessage) and result.name and result.tool_call_id not in noted_calls
     ]
@@ -105,24 +107,26 @@ def _has_foreign(notes: Notes, made: Sequence[Mapping[str, Any]]) -> bool:
     return notes.has_foreign or any(step.get("foreign") for step in made)
 
 
-def _step(done: ToolFinished, arguments: dict[str, Any]) -> dict[str, Any]:
+def _build_step_row(done: ToolFinished, arguments: dict[str, Any]) -> dict[str, Any]:
     """Returns a tool call as the record stores it; ``artifact`` and ``foreign`` only where they tell something."""
     plain = asdict(done) | {"arguments": arguments}
     silent = {"artifact": None, "foreign": False}
     return {name: value for name, value in plain.items() if name not in silent or value != silent[name]}
 
 
-def _done(message: ToolMessage) -> ToolFinished:
+def _restore_tool_finished(message: ToolMessage) -> ToolFinished:
     ok, name, foreign = message.status != "error", message.name or "", bool(message.additional_kwargs.get("foreign"))
     return ToolFinished(message.tool_call_id, name, str(message.text), ok, 0.0, message.artifact, foreign)
 
 
-def _bare(message: AnyMessage) -> AnyMessage:
+def _strip_tool_artifact(message: AnyMessage) -> AnyMessage:
     """Returns the message with only as much of a tool's plain data as later prompts need; the record has all of it in
     the steps."""
     if not isinstance(message, ToolMessage) or message.artifact is None:
         return message
-    return message.model_copy(update={"artifact": brief(message.artifact) if is_search(message) else None})
+    return message.model_copy(
+        update={"artifact": shorten_search_trace(message.artifact) if is_search(message) else None}
+    )
 
 
 def plain_error(error: GieokError) -> dict[str, Any]:

@@ -10,17 +10,17 @@ from functools import partial
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from langchain_core.tools import BaseTool
 
-from graph.choice.named import named
+from graph.choice.named import read_named_tool
 from graph.tool.ask_user import AskUser
-from graph.turn.engine import Engine
-from host import Host, Utility
-from model.call.stream import Stopped, complete
+from graph.turn.process.engine import TurnEngine
+from host import McpHost, Utility
+from model.call.stream import Stopped, complete_answer
 from model.modelset import ModelSet
-from store.approval import Approvals
+from store.user.approval import Approvals
 
 
-def tools(
-    engine: Engine,
+def list_outside_tools(
+    engine: TurnEngine,
     models: ModelSet,
     question: str = "",
     *,
@@ -36,20 +36,20 @@ def tools(
     question names.
     """
     native = models.profile.tools == "native"
-    wanted = named(question)
+    wanted = read_named_tool(question)
     if engine.host is None or not (native or wanted):
         foreign = list[BaseTool]()
     else:
-        utility = partial(_utility, models, stop)
+        utility = partial(_ask_utility_model, models, stop)
         begin = partial(engine.store.begun_calls.begin, session)
-        foreign = _foreign(engine.host, engine.store.approvals, stop, utility, begin)
+        foreign = _list_foreign_tools(engine.host, engine.store.approvals, stop, utility, begin)
     if native:
         return [*foreign, *([AskUser()] if asks else [])]
     return [tool for tool in foreign if wanted is not None and tool.name == wanted[0]]
 
 
-def _foreign(
-    host: Host,
+def _list_foreign_tools(
+    host: McpHost,
     approvals: Approvals,
     stop: threading.Event | None,
     utility: Utility,
@@ -61,7 +61,7 @@ def _foreign(
         return []
 
 
-def _utility(models: ModelSet, stop: threading.Event | None, system: str, text: str, tokens: int) -> str:
+def _ask_utility_model(models: ModelSet, stop: threading.Event | None, system: str, text: str, tokens: int) -> str:
     """Answers what a server asks the utility model."""
     messages: list[AnyMessage] = [*([SystemMessage(system)] if system else []), HumanMessage(text)]
-    return str(complete(models.utility, messages, stop=stop, max_tokens=tokens).text)
+    return str(complete_answer(models.utility, messages, stop=stop, max_tokens=tokens).text)

@@ -10,10 +10,10 @@ from typing import Any, Literal
 from errors import BadImage, GieokError, OutOfRange, TooLong
 from graph.answer.json_form import JsonForm
 from graph.tool.client_tool import NO_TOOLS, ClientTools
-from store.options import SYSTEM_CHARS, TEMPERATURES
-from store.question import Answer
 from store.record import GivenTurn
-from text.clean import clean
+from store.session.options import SYSTEM_CHARS, TEMPERATURES
+from store.turn.question import UserAnswer
+from text.clean import clean_text
 
 Kind = Literal["new", "retry", "again", "edited", "resume"]
 
@@ -46,7 +46,7 @@ class AnswerLimits:
     stop: tuple[str, ...] = ()
     form: JsonForm | None = None
 
-    def checked(self) -> AnswerLimits:
+    def validate_limits(self) -> AnswerLimits:
         """Returns the limits without empty stop words. Raises ``OutOfRange`` and ``TooLong``, naming the field."""
         for name, value, (low, high) in (
             ("max_tokens", self.max_tokens, MAX_TOKENS),
@@ -55,7 +55,7 @@ class AnswerLimits:
         ):
             if value is not None and not low <= value <= high:
                 raise OutOfRange(what=name, value=value, low=low, high=high)
-        stop = tuple(dict.fromkeys(word for word in map(clean, self.stop) if word))
+        stop = tuple(dict.fromkeys(word for word in map(clean_text, self.stop) if word))
         if len(stop) > MOST_STOPS:
             raise OutOfRange(what="number of stop words", value=len(stop), low=0, high=MOST_STOPS)
         longest = max(map(len, stop), default=0)
@@ -79,7 +79,8 @@ class Request:
     ``given`` (only ``new``): finished turns that a client tells; they begin at turn ``number`` (0: after the last
     turn), and the new message follows them. ``system``: the client's system text, which stays with the session; None
     leaves the stored one. ``limits``: of this answer. ``images``: of this message, as OpenAI's content parts
-    (``{"type": "image_url", "image_url": {"url": …}}``); only their number is stored. ``earlier_images``: of
+    (``{"type": "image_url", "image_url": {"url": …}}``); of a client's only their number is stored, the page's are
+    in the record already (``graph.turn.image``). ``earlier_images``: of
     earlier turns, oldest first, as far as they have room beside these. ``asks``: whether
     the user can be asked while the turn runs; only a door that can bring the answers says so, because a turn that asks
     waits until somebody answers. ``tools``: of the client, which runs them itself (``graph.tool.client_tool``); only a
@@ -96,7 +97,7 @@ class Request:
     limits: AnswerLimits = NO_LIMITS
     images: tuple[dict[str, Any], ...] = ()
     earlier_images: tuple[dict[str, Any], ...] = ()
-    answers: Mapping[str, Answer] = field(default_factory=dict)
+    answers: Mapping[str, UserAnswer] = field(default_factory=dict)
     asks: bool = False
     tools: ClientTools = NO_TOOLS
     cites: bool = False
@@ -104,7 +105,7 @@ class Request:
 
 def checked_system(text: str) -> str:
     """Returns a client's system text cleaned for storing and sending. Raises ``TooLong``."""
-    text = clean(text).strip()
+    text = clean_text(text).strip()
     if len(text) > SYSTEM_CHARS:
         raise TooLong(what="system text", size=len(text), limit=SYSTEM_CHARS)
     return text
@@ -127,7 +128,7 @@ def checked_images(images: tuple[dict[str, Any], ...]) -> tuple[dict[str, Any], 
     """
     if len(images) > MOST_IMAGES:
         raise OutOfRange(what="number of images", value=len(images), low=0, high=MOST_IMAGES)
-    return tuple(_image(part, number) for number, part in enumerate(images, 1))
+    return tuple(_check_image_part(part, number) for number, part in enumerate(images, 1))
 
 
 def choose_earlier(images: tuple[dict[str, Any], ...], own: int) -> tuple[dict[str, Any], ...]:
@@ -136,12 +137,12 @@ def choose_earlier(images: tuple[dict[str, Any], ...], own: int) -> tuple[dict[s
     kept = list[dict[str, Any]]()
     for part in images:
         with suppress(GieokError):
-            kept.append(_image(part, len(kept) + 1))
+            kept.append(_check_image_part(part, len(kept) + 1))
     room = max(0, MOST_IMAGES - own)
     return tuple(kept[-room:]) if room else ()
 
 
-def _image(part: Mapping[str, Any], number: int) -> dict[str, Any]:
+def _check_image_part(part: Mapping[str, Any], number: int) -> dict[str, Any]:
     given = part.get("image_url")
     fields = given if isinstance(given, Mapping) else {"url": given}
     url, detail = fields.get("url"), fields.get("detail")

@@ -1,7 +1,7 @@
 """Starts turns; no other module does (design 2.4).
 
-``run`` writes the question's row, runs the graph, then writes the answer's row and removes old checkpoints. A turn that
-fails keeps its question and can be retried; a turn that was cut off is closed before the next turn begins.
+``run_turn`` writes the question's row, runs the graph, then writes the answer's row and removes old checkpoints. A turn
+that fails keeps its question and can be retried; a turn that was cut off is closed before the next turn begins.
 """
 
 from __future__ import annotations
@@ -25,22 +25,25 @@ from errors import (
 from graph.answer import documents
 from graph.answer.casual import is_casual
 from graph.summary import ahead, backlog
-from graph.turn import given, repair
+from graph.turn import story
 from graph.turn.channel import Channel
-from graph.turn.engine import Engine
-from graph.turn.event import Done, Ended, Event, reason
+from graph.turn.event import Done, Ended, Event, find_finish_reason
+from graph.turn.image import refuse_unseen_images
+from graph.turn.process.engine import TurnEngine
 from graph.turn.request import MESSAGE_LIMIT, Request, checked_given, checked_images, checked_system, choose_earlier
 from graph.turn.running import RunningTurn
-from store import Session, Turn
-from store.opening import Opening, TurnPlace
-from text.clean import clean
+from graph.turn.session import given, repair
+from store import Session, TurnRow
+from store.session.opening import Opening, TurnPlace
+from store.turn.image import list_image_keys
+from text.clean import clean_text
 from text.fence import find_words
-from text.language import detect
+from text.language import detect_language
 
 Emit = Callable[[Event], None]
 
 
-def run(engine: Engine, request: Request, stop: threading.Event, emit: Emit) -> Ended:
+def run_turn(engine: TurnEngine, request: Request, stop: threading.Event, emit: Emit) -> Ended:
     """Runs the requested turn in the caller's thread; returns how the turn ended, once the session is free.
 
     ``emit`` gets all events except the last one as they happen. Raises, before the first event, ``CallerError`` (empty
@@ -48,17 +51,29 @@ def run(engine: Engine, request: Request, stop: threading.Event, emit: Emit) -> 
     ``TurnUnknown``; ``NothingToRetry``, ``NothingToAnswer``), and ``OperatorError`` when the question cannot be
     written. With images or given turns it also raises the errors of resolving the models.
     """
-    request = _checked(engine, request)
-    with _held(engine, request) as opening:
+    request = _check_request(engine, request)
+    with _hold_request_session(engine, request) as opening:
+        if opening.session.world:
+            return story.play_turn(engine, opening, request, stop, emit)
         opening = _with_system(engine, opening, request.system)
-        begin = {"new": _new, "retry": _retry, "again": _again, "edited": _again, "resume": _resume}[request.kind]
+        begin = {
+            "new": _begin_new_turn,
+            "retry": _begin_retry,
+            "again": _begin_branch_turn,
+            "edited": _begin_branch_turn,
+            "resume": _begin_resume,
+        }[request.kind]
         begun = begin(engine, opening, request)
         if not isinstance(begun, _Begun):
             return begun
         session, place = begun.session, begun.place
         keep = partial(engine.store.partials.keep, session.id, place.number)
         channel = Channel(stop, emit, keep)
-        turn = RunningTurn(engine, session, place, opening.options, channel, request, waited=begun.waited)
+        turn = RunningTurn(
+            *(engine, session, place, opening.options, channel, request),
+            waited=begun.waited,
+            with_images=opening.has_images or place.with_images,
+        )
         with engine.stop_watch.watching(session.id, stop):
             return turn.drive(begun.question)
 
@@ -71,40 +86,42 @@ class _Begun:
     session: Session
     place: TurnPlace
     question: str | None
-    waited: Turn | None = None
+    waited: TurnRow | None = None
 
 
-def _new(engine: Engine, opening: Opening, request: Request) -> _Begun:
+def _begin_new_turn(engine: TurnEngine, opening: Opening, request: Request) -> _Begun:
     session = opening.session
     if not request.given and 0 < request.number <= session.turn_count:  # a branch there, without told turns
-        return _again(engine, opening, replace(request, kind="edited"))
-    repair.close(engine, session, opening.status)
+        return _begin_branch_turn(engine, opening, replace(request, kind="edited"))
+    repair.settle_last_turn(engine, session, opening.status)
     first, text = session.turn_count + 1, request.text
     if request.given:
         first = request.number or first
-        session = given.give(engine, session, first, request.given)
+        session = given.write_given_turns(engine, session, first, request.given)
         told = (find_words(request.given[-1].question), find_words(text))
         text = "\n".join(part for part in told if not is_casual(part)) or text
     place = engine.store.begin_turn(session.id, request.text, engine.now().timestamp(), opening.last)
-    return _Begun(_speaking(engine, session, first, text, opening.first), place, request.text)
+    return _Begun(_set_session_language(engine, session, first, text, opening.first), place, request.text)
 
 
-def _again(engine: Engine, opening: Opening, request: Request) -> _Begun:
+def _begin_branch_turn(engine: TurnEngine, opening: Opening, request: Request) -> _Begun:
     session = opening.session
-    repair.close(engine, session, opening.status)
+    repair.settle_last_turn(engine, session, opening.status)
     number, before = request.number, engine.store.turn(session.id, request.number)
     if before is None:
         raise TurnUnknown(session=session.id, turn=number)
     question = request.text if request.kind == "edited" else before.question
-    _check(question, request)
+    _check_message(question, request)
+    if list_image_keys(before.files):
+        refuse_unseen_images(engine)  # before the turns that follow leave the path
     engine.store.tree.begin(session.id, number, question)
     session = engine.store.session(session.id)
     if is_casual(find_words(before.question)):  # else the language is decided already and stays
-        session = _speaking(engine, session, number, question, opening.first)
+        session = _set_session_language(engine, session, number, question, opening.first)
     return _Begun(session, _find_place(engine, session, number), question)
 
 
-def _find_place(engine: Engine, session: Session, number: int) -> TurnPlace:
+def _find_place(engine: TurnEngine, session: Session, number: int) -> TurnPlace:
     """Returns where the row of a turn lies, which is there."""
     place = engine.store.find_place(session.id, number)
     if place is None:
@@ -112,38 +129,38 @@ def _find_place(engine: Engine, session: Session, number: int) -> TurnPlace:
     return place
 
 
-def _retry(engine: Engine, opening: Opening, request: Request) -> _Begun | Ended:
+def _begin_retry(engine: TurnEngine, opening: Opening, request: Request) -> _Begun | Ended:
     session = opening.session
     last = engine.store.turn(session.id, session.turn_count)
     if last is None or last.status not in ("failed", "running"):
         raise NothingToRetry(session=session.id)
-    ended = _known(repair.complete(engine, session))
+    ended = _read_turn_end(repair.complete_last_turn(engine, session))
     if ended is not None:
         return ended
     engine.store.restart_turn(session.id, last.number, engine.now().timestamp())
     return _Begun(session, _find_place(engine, session, last.number), None)
 
 
-def _resume(engine: Engine, opening: Opening, request: Request) -> _Begun:
+def _begin_resume(engine: TurnEngine, opening: Opening, request: Request) -> _Begun:
     session = opening.session
-    last = repair.complete(engine, session)
+    last = repair.complete_last_turn(engine, session)
     if last is None or last.status != "waiting":
         raise NothingToAnswer(session=session.id)
     engine.store.restart_turn(session.id, last.number, engine.now().timestamp())
     return _Begun(session, _find_place(engine, session, last.number), None, last)
 
 
-def dismiss(engine: Engine, session_id: str) -> None:
+def end_user_wait(engine: TurnEngine, session_id: str) -> None:
     """Ends a turn that waits for the user, as if the user had stopped it; does nothing when no turn waits.
 
     Raises ``SessionBusy`` while the session answers.
     """
     with engine.open_turn(session_id) as opening:
         if opening.status == "waiting":
-            repair.close(engine, opening.session, opening.status)
+            repair.settle_last_turn(engine, opening.session, opening.status)
 
 
-def reconcile(engine: Engine, session_id: str) -> bool:
+def reconcile_session(engine: TurnEngine, session_id: str) -> bool:
     """Completes a turn whose answer is in the state but not in its row, when the user opens the session, and extracts
     summaries where many are missing.
 
@@ -151,26 +168,28 @@ def reconcile(engine: Engine, session_id: str) -> bool:
     """
     try:
         with engine.hold(session_id) as session:
-            repair.complete(engine, session)
+            repair.complete_last_turn(engine, session)
+            if session.world:  # no summaries are made of stories
+                return True
             if backlog.fill_gaps(engine, session, session.turn_count, backlog.BEHIND):
-                engine.store.revise(session_id)
+                engine.store.mark_state_outdated(session_id)
     except SessionBusy:
         return False
     return True
 
 
-def _known(turn: Turn | None) -> Ended | None:
+def _read_turn_end(turn: TurnRow | None) -> Ended | None:
     """Returns the end of a turn that already has its answer, else None."""
     if turn is None or turn.status not in ("done", "stopped"):
         return None
     stopped, cut_at = turn.status == "stopped", int((turn.usage or {}).get("cut_at") or 0)
-    return Done(turn.number, turn.answer or "", stopped, finish_reason=reason(cut_at, stopped))
+    return Done(turn.number, turn.answer or "", stopped, finish_reason=find_finish_reason(cut_at, stopped))
 
 
-def _checked(engine: Engine, request: Request) -> Request:
+def _check_request(engine: TurnEngine, request: Request) -> Request:
     """Returns the request with its parts checked and cleaned."""
     if request.kind == "new":
-        _check(request.text, request)
+        _check_message(request.text, request)
     checked_given(request.given)
     system = None if request.system is None else checked_system(request.system)
     images = checked_images(request.images)
@@ -179,19 +198,19 @@ def _checked(engine: Engine, request: Request) -> Request:
     earlier = choose_earlier(request.earlier_images, len(images)) if request.earlier_images else ()
     if earlier and not engine.models().profile.images:
         earlier = ()
-    checked = replace(request, system=system, limits=request.limits.checked())
+    checked = replace(request, system=system, limits=request.limits.validate_limits())
     return replace(checked, images=images, earlier_images=earlier)
 
 
-def _check(text: str, request: Request) -> None:
+def _check_message(text: str, request: Request) -> None:
     """Raises ``Empty`` for a message without text and images, ``TooLong``."""
-    if not clean(text).strip() and not request.images:
+    if not clean_text(text).strip() and not request.images:
         raise Empty(what="message")
     if len(text) > MESSAGE_LIMIT:
         raise TooLong(what="message", size=len(text), limit=MESSAGE_LIMIT)
 
 
-def _with_system(engine: Engine, opening: Opening, system: str | None) -> Opening:
+def _with_system(engine: TurnEngine, opening: Opening, system: str | None) -> Opening:
     """Returns the session with the client's system text, which it keeps; None leaves the stored one."""
     if system is None or system == opening.session.client_system:
         return opening
@@ -200,18 +219,20 @@ def _with_system(engine: Engine, opening: Opening, system: str | None) -> Openin
 
 
 @contextmanager
-def _held(engine: Engine, request: Request) -> Iterator[Opening]:
+def _hold_request_session(engine: TurnEngine, request: Request) -> Iterator[Opening]:
     """Holds the session; side work pauses meanwhile, except work that this turn needs. Raises ``SessionDeleted``."""
     with engine.open_turn(request.session) as opening:
         session = opening.session
         if session.deleted is not None:
             raise SessionDeleted(session=session.id)
-        needed = ahead.needed(session, request.number or session.turn_count + 1)
-        with engine.background.turn(needed, engine.yields), documents.quiet(engine):
+        needed = ahead.make_needed_summary_check(session, request.number or session.turn_count + 1)
+        with engine.background.turn(needed, engine.yields), documents.pause_document_embedding(engine):
             yield opening
 
 
-def _speaking(engine: Engine, session: Session, number: int, text: str, first: TurnPlace | None) -> Session:
+def _set_session_language(
+    engine: TurnEngine, session: Session, number: int, text: str, first: TurnPlace | None
+) -> Session:
     """Returns the session, with its language set if this is its first message that is more than a greeting.
     ``number``: of the first new turn; turns that a client told decide together with the message that follows them.
     ``first``: the first turn, which has nearly always decided already.
@@ -227,6 +248,6 @@ def _speaking(engine: Engine, session: Session, number: int, text: str, first: T
         return session
     if len(text.split()) == 1 and text.isascii():
         return session
-    language = detect(text, session.language)
+    language = detect_language(text, session.language)
     engine.store.set_language(session.id, language)
     return replace(session, language=language)

@@ -13,7 +13,7 @@ from typing import Any, cast
 from langgraph.checkpoint.serde.types import INTERRUPT
 from langgraph.types import Command
 
-from errors import GieokError, known, trace
+from errors import GieokError, ensure_gieok_error, format_error_trace
 from graph import title
 from graph.answer import documents, read_ahead
 from graph.context.past import FoundPast, read_item
@@ -25,23 +25,26 @@ from graph.summary.ahead import Ahead
 from graph.summary.known import read_known
 from graph.tool.client_tool import NO_TOOLS
 from graph.tool.recall import TURNS as RECALLED_TURNS
-from graph.turn import long_term, outside, past_turns, repair
+from graph.turn import outside
 from graph.turn.channel import Channel
-from graph.turn.engine import Engine, config
-from graph.turn.event import Asked, Done, Ended, Failed, reason
-from graph.turn.finish import failed, finished, turn_messages, waiting
+from graph.turn.event import Done, Ended, Failed, TurnQuestions, find_finish_reason
+from graph.turn.finish import build_failed_row, build_finished_row, build_waiting_row, turn_messages
+from graph.turn.image import add_stored_images
+from graph.turn.memory import long_term, past_turns
+from graph.turn.process.engine import TurnEngine, build_graph_config
 from graph.turn.request import Request
-from graph.turn.runtime import Inputs, Notes, TurnContext, noted
+from graph.turn.runtime import Inputs, Notes, TurnContext, restore_notes
+from graph.turn.session import repair
 from memory import MemoryView
 from memory.reader import MemoryReading
 from model.profile import Profile
-from store import Finished, Session, Turn
-from store.database.engine import translated
-from store.opening import TurnPlace
-from store.options import Options
-from store.question import Question, question
-from store.turn_index import TurnKey
-from store.wording import mark
+from store import Finished, Session, TurnRow
+from store.database.engine import translate_database_errors
+from store.search.turn_index import TurnKey
+from store.session.opening import TurnPlace
+from store.session.options import AnswerOptions
+from store.turn.question import UserQuestion, parse_user_question
+from store.turn.wording import build_text_mark
 from text.fence import find_words
 
 log = logging.getLogger(__name__)
@@ -53,22 +56,24 @@ class RunningTurn:
     its limits and images.
 
     ``state``: the newest state of the graph; ``context``: what its nodes may use; both are None until the graph starts.
+    ``with_images``: the record has images of the session.
     ``reading``: what was read of memory for it; None without memory. ``waited``: the row of the turn while it
     waited for the user, if it did; ``questions``: what it waits for from now on.
     """
 
-    engine: Engine
+    engine: TurnEngine
     session: Session
     place: TurnPlace
-    options: Options
+    options: AnswerOptions
     channel: Channel
     request: Request
     began: float = field(default_factory=time.monotonic)
     state: ChatState | None = None
     context: TurnContext | None = None
     reading: MemoryReading | None = None
-    waited: Turn | None = None
-    questions: list[Question] = field(default_factory=list)
+    waited: TurnRow | None = None
+    with_images: bool = False
+    questions: list[UserQuestion] = field(default_factory=list)
 
     @property
     def number(self) -> int:
@@ -79,24 +84,28 @@ class RunningTurn:
         try:
             self._graph(text)
         except Exception as error:
-            return self._failed(known(error, log, f"turn {self.number}"))
-        return self._ended()
+            return self._write_failed_row(ensure_gieok_error(error, log, f"turn {self.number}"))
+        return self._end_turn()
 
     def _graph(self, text: str | None) -> None:
         """Runs the graph in this thread, node by node.
 
         Events go straight into the channel, because LangGraph's own stream would take two threads a node.
         """
+        if self.with_images:
+            self.request = add_stored_images(self.engine, self.session, self.number, self.request)
         self.context = self._context(text)
         start = self._start(text)
-        with translated("the checkpoints"):
-            address = config(self.session.id)
+        with translate_database_errors("the checkpoints"):
+            address = build_graph_config(self.session.id)
             states = self.engine.graph.stream(
                 start, address, context=self.context, stream_mode="values", durability="sync"
             )
             for state in states:
                 if (interrupts := state.get(INTERRUPT)) is not None:
-                    self.questions = [question(plain) for interrupt in interrupts for plain in interrupt.value]
+                    self.questions = [
+                        parse_user_question(plain) for interrupt in interrupts for plain in interrupt.value
+                    ]
                 else:
                     self.state = cast(ChatState, state)
 
@@ -105,30 +114,35 @@ class RunningTurn:
         if self.waited is not None and repair.open_questions(engine, session, self.number):
             return Command(resume={ANSWERS: {id_: answer.plain() for id_, answer in self.request.answers.items()}})
         if text is not None:
-            return repair.entry(engine, session, self.number, text, images)
+            return repair.build_turn_input(engine, session, self.number, text, images)
         last = engine.store.turn(session.id, self.number)
         assert last is not None
-        return repair.reentry(engine, session, last, images)
+        return repair.build_retry_input(engine, session, last, images)
 
     def _context(self, text: str | None) -> TurnContext:
         engine, session, number, channel = self.engine, self.session, self.number, self.channel
-        models, notes = engine.models(), noted(self.waited)
+        models, notes = engine.models(), restore_notes(self.waited)
         question = find_words(text or self.place.question)
-        search = documents.search(engine, session, self.place, models, notes, session.language, channel)
+        search = documents.build_turn_search(engine, session, self.place, models, notes, session.language, channel)
         long_term.keep_apart(engine, session.id)
         read_at = time.time()
         self.reading = reading = long_term.read_for_turn(engine, session, models)
         memory = reading.view if reading else MemoryView(away=True) if engine.memory is not None else None
         found = self._find_past(question, models.profile)
         shown = partial(self._shown_turns, notes, found)
-        tools = [*engine.tools, *long_term.tools(engine, session, number, models.profile, shown, self.request.cites)]
+        tools = [
+            *engine.tools,
+            *long_term.make_turn_memory_tools(engine, session, number, models.profile, shown, self.request.cites),
+        ]
         found_tools = search.tools if search else ()
-        foreign = outside.tools(engine, models, question, session=session.id, asks=self.request.asks, stop=channel.stop)
+        foreign = outside.list_outside_tools(
+            engine, models, question, session=session.id, asks=self.request.asks, stop=channel.stop
+        )
         client_tools = self.request.tools if models.profile.tools == "native" else NO_TOOLS
         theirs = client_tools.make()
         taken = {tool.name for tool in theirs}
-        parts = long_term.parts(memory, engine, session.language, number, models.profile, question)
-        long_term.keep(engine, session.id, parts, read_at)
+        parts = long_term.build_memory_parts(memory, engine, session.language, number, models.profile, question)
+        long_term.save_given_parts(engine, session.id, parts, read_at)
         clock = () if models.profile.prompt == "bare" else engine.changing(session, engine.now())
         inputs = Inputs(
             tools=[*(tool for tool in (*tools, *found_tools, *foreign) if tool.name not in taken), *theirs],
@@ -176,41 +190,43 @@ class RunningTurn:
         own = self.session.id
         return [*past_turns.shown_turns(notes.report, own), *(read_item(item, own)[0] for item in items)]
 
-    def _ended(self) -> Ended:
+    def _end_turn(self) -> Ended:
         """Writes the answer's row, leaves one checkpoint, plans the side work.
 
-        The answer is in the checkpoint by now: if its row cannot be written, ``graph.turn.repair`` completes the row
-        later.
+        The answer is in the checkpoint by now: if its row cannot be written, ``graph.turn.session.repair`` completes
+        the row later.
         """
         try:
-            ended = self._waits() or self._finished()
+            ended = self._waits() or self._write_answer_row()
         except Exception as error:
-            failure = known(error, log, f"turn {self.number}")
+            failure = ensure_gieok_error(error, log, f"turn {self.number}")
             return Failed(self.number, failure.code, str(failure), True, failure.values)
         if isinstance(ended, Done):
             self._tidy()
         return ended
 
-    def _waits(self) -> Asked | None:
+    def _waits(self) -> TurnQuestions | None:
         """Writes the row of a turn that waits for the user; returns None when it does not wait."""
         if not self.questions:
             return None
         assert self.context is not None
         notes, seconds, said = self.context.notes, self._seconds(), self.channel.text
-        end = waiting(self.questions, notes, seconds, said)
+        end = build_waiting_row(self.questions, notes, seconds, said)
         self._write_end(end)
-        return Asked(self.number, tuple(self.questions), said, notes.usage(), seconds)
+        return TurnQuestions(self.number, tuple(self.questions), said, notes.usage(), seconds)
 
-    def _finished(self) -> Done:
+    def _write_answer_row(self) -> Done:
         assert self.context is not None
         state = self.state or self.engine.state_of(self.session)
         notes, messages, seconds = self.context.notes, state["messages"], self._seconds()
         first = notes.first_token - self.began if notes.first_token else None
         tokens = raw_tokens(turn_messages(messages, self.number), self.context.models.count)
-        end = finished(messages, self.number, notes, seconds, first, tokens)
+        end = build_finished_row(messages, self.number, notes, seconds, first, tokens)
         self._write_end(end)
         usage, stopped = notes.usage(), end.status == "stopped"
-        return Done(self.number, end.answer or "", stopped, usage, seconds, first, reason(usage.cut_at, stopped))
+        return Done(
+            self.number, end.answer or "", stopped, usage, seconds, first, find_finish_reason(usage.cut_at, stopped)
+        )
 
     def _write_end(self, end: Finished) -> None:
         self.engine.store.finish_turn(self.session.id, self.number, end, self.engine.now().timestamp(), self.place)
@@ -225,28 +241,28 @@ class RunningTurn:
         try:
             self.engine.checkpoints.prune(self.session.id)
             if self.engine.settings.ahead:
-                ahead.plan(self.engine, self.session.id, self.state or self.engine.state_of(self.session))
+                ahead.plan_next_summary(self.engine, self.session.id, self.state or self.engine.state_of(self.session))
             if self.context is not None and (system := self.context.notes.system):
-                self.engine.store.wordings.keep(mark(system), system)
-            title.plan(self.engine, self.session.id, self.number)
-            long_term.after(self.engine, self.session.id, self.reading)
+                self.engine.store.wordings.keep(build_text_mark(system), system)
+            title.plan_session_title(self.engine, self.session.id, self.number)
+            long_term.plan_memory_fold(self.engine, self.session.id, self.reading)
             past_turns.plan_index(self.engine, self.session.id, self.reading.past if self.reading else None)
-            read_ahead.plan(self.engine, self.session.id)
+            read_ahead.plan_read_ahead(self.engine, self.session.id)
         except GieokError as error:
             log.warning("after turn %d: %s", self.number, error.code)
 
-    def _failed(self, error: GieokError) -> Failed:
+    def _write_failed_row(self, error: GieokError) -> Failed:
         """Writes the row of a failed turn; leaves the turn's notes out if they are what cannot be written."""
         for notes in (self.context.notes if self.context is not None else Notes(), Notes()):
             try:
-                end = failed(error, notes, self._seconds(), self.channel.text)
+                end = build_failed_row(error, notes, self._seconds(), self.channel.text)
                 self._write_end(end)
                 break
             except GieokError:
                 log.error("the failed turn %d could not be written: it stays open and is found again", self.number)
                 break
             except Exception as fault:
-                log.error("the failed turn %d could not be written: %s", self.number, trace(fault))
+                log.error("the failed turn %d could not be written: %s", self.number, format_error_trace(fault))
         with suppress(GieokError):  # keeps the newest checkpoint, from which a retry goes on
             self.engine.checkpoints.prune(self.session.id)
         return Failed(self.number, error.code, str(error), error.retryable, error.values)

@@ -11,23 +11,24 @@ from langchain_core.messages import AIMessage, AnyMessage
 from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
 
-from graph.context.clock import Clock, local
+from graph.context.clock import Clock, read_local_time
 from graph.context.past import FoundPast
 from graph.context.prompt import Changing, Limits
 from graph.context.report import ContextReport
-from graph.tool import TOOLS, guard
+from graph.tool import TOOLS
 from graph.tool.client_tool import NO_TOOLS, ClientTools
+from graph.tool.question import guard
 from graph.turn.channel import Channel
-from graph.turn.event import Event, ToolFinished, ToolStarted, Usage
+from graph.turn.event import Event, ToolFinished, ToolStarted, TurnUsage
 from graph.turn.request import NO_LIMITS, AnswerLimits
-from model.call.stream import usage
+from model.call.stream import read_token_usage
 from model.choice import kept
 from model.modelset import ModelSet
-from model.price import usd
-from settings import Settings, current
-from store.ledger import Ledger
-from store.options import DEFAULT, Options
-from store.record import Turn
+from model.price import compute_call_price
+from settings import Settings, load_current_settings
+from store.record import TurnRow
+from store.session.options import DEFAULT, AnswerOptions
+from store.turn.ledger import Ledger
 
 if TYPE_CHECKING:  # both import the engine, which imports the graph, which imports this module
     from graph.answer.documents import Search
@@ -37,7 +38,8 @@ if TYPE_CHECKING:  # both import the engine, which imports the graph, which impo
 @dataclass
 class Notes:
     """The sums of one turn: calls, tokens and cost, tool steps, the last report with its system prompt, the time of the
-    first token. ``usd`` is None when a price is unknown. ``has_foreign``: a prompt of this run held text of others.
+    first token. ``compute_call_price`` is None when a price is unknown. ``has_foreign``: a prompt of this run held text
+    of others.
     ``thought``, ``thought_seconds``: what the model thought before its answer and its tool calls, and how long."""
 
     prompt_tokens: int = 0
@@ -60,7 +62,7 @@ class Notes:
 
     def add(self, message: AIMessage, models: ModelSet) -> None:
         """Adds one model call."""
-        prompt, cached, answer, exact = usage(message)
+        prompt, cached, answer, exact = read_token_usage(message)
         self.add_tokens(prompt, cached, answer, exact, models)
 
     def add_tokens(
@@ -81,22 +83,22 @@ class Notes:
         self.exact = self.exact and exact
         self.last_prompt_tokens = self.last_prompt_tokens if side else prompt
         name = models.side_name if side else models.name
-        price = 0.0 if models.alone else usd(name, prompt, cached, answer, url=models.url)
+        price = 0.0 if models.alone else compute_call_price(name, prompt, cached, answer, url=models.url)
         self.usd = None if price is None or self.usd is None else self.usd + price
         self.model = self.model if side else name
         if cached and price is not None and not models.alone:
-            self.cache_usd += (usd(name, prompt, 0, answer, url=models.url) or price) - price
+            self.cache_usd += (compute_call_price(name, prompt, 0, answer, url=models.url) or price) - price
 
-    def usage(self) -> Usage:
+    def usage(self) -> TurnUsage:
         counted = (self.prompt_tokens, self.cached_tokens, self.answer_tokens, self.calls, self.exact, self.usd)
-        return Usage(*counted, self.cut_at, self.last_prompt_tokens, self.model, self.cache_usd)
+        return TurnUsage(*counted, self.cut_at, self.last_prompt_tokens, self.model, self.cache_usd)
 
     def reasoning(self) -> dict[str, Any] | None:
         """Returns what the model thought, as the record keeps it; None where it thought nothing."""
         return {"text": self.thought.strip(), "seconds": self.thought_seconds} if self.thought.strip() else None
 
 
-def noted(waited: Turn | None) -> Notes:
+def restore_notes(waited: TurnRow | None) -> Notes:
     """Returns the notes that a turn begins with: those of its run before it waited for the user, else none."""
     notes = Notes()
     if waited is None:
@@ -128,7 +130,7 @@ class Inputs:
 
     tools: Sequence[BaseTool] = TOOLS
     changing: Sequence[Changing] = ()
-    options: Options = DEFAULT
+    options: AnswerOptions = DEFAULT
     budgets: Mapping[str, int] = field(default_factory=dict)
     history_tokens: int = 0
     past_turns: FoundPast | None = None
@@ -154,7 +156,7 @@ class TurnContext:
     are None where LangGraph's own tools run the graph. ``search`` is also None where there are no documents. ``now``:
     the clock. ``read_known``: returns what the prompts of these turns showed as the user's (``graph.summary.known``).
     ``mark_foreign``: notes in the turn's row that its prompt holds text of others; ``is_marked``: returns whether the
-    row says so, also because of the turns before (``store.foreign``).
+    row says so, also because of the turns before (``store.turn.foreign``).
     """
 
     models: ModelSet
@@ -165,7 +167,7 @@ class TurnContext:
     ledger: Ledger | None = None
     ahead: Ahead | None = None
     search: Search | None = None
-    now: Clock = local
+    now: Clock = read_local_time
     read_known: Callable[[Sequence[int]], str] = lambda _: ""
     mark_foreign: Callable[[], None] = lambda: None
     is_marked: Callable[[], bool] = lambda: False
@@ -218,7 +220,7 @@ class TurnContext:
         )
 
 
-def asked(options: Options, limits: AnswerLimits = NO_LIMITS) -> dict[str, Any]:
+def build_call_arguments(options: AnswerOptions, limits: AnswerLimits = NO_LIMITS) -> dict[str, Any]:
     """Returns options and limits as arguments of a call for an answer, in LangChain's names; leaves out what is unset.
     A limit of this answer wins over an option of the conversation, and a model need not take it: clients send the same
     limits to every model. The conversation's options are the user's own choice, and a model that does not take them
@@ -232,13 +234,13 @@ def asked(options: Options, limits: AnswerLimits = NO_LIMITS) -> dict[str, Any]:
     return {name: value for name, value in (*arguments.items(), ("optional", optional or None)) if value is not None}
 
 
-def context(runtime: Runtime[TurnContext]) -> TurnContext:
+def read_turn_context(runtime: Runtime[TurnContext]) -> TurnContext:
     """Returns the turn's context; a default one where the graph runs without Gieok's runner (LangGraph Studio)."""
     turn: TurnContext | None = runtime.context
-    return turn if turn is not None else _default()
+    return turn if turn is not None else _make_default_context()
 
 
-def emit(runtime: Runtime[TurnContext], event: Event) -> None:
+def emit_turn_event(runtime: Runtime[TurnContext], event: Event) -> None:
     """Sends an event to the runner of the turn, or into LangGraph's own stream where there is no runner."""
     turn: TurnContext | None = runtime.context
     if turn is not None and turn.channel.send is not None:
@@ -248,7 +250,7 @@ def emit(runtime: Runtime[TurnContext], event: Event) -> None:
 
 
 @cache
-def _default() -> TurnContext:
-    from model.choice.resolve import models
+def _make_default_context() -> TurnContext:
+    from model.choice.resolve import resolve_models
 
-    return TurnContext(models(kept.applied(current())), current())
+    return TurnContext(resolve_models(kept.apply_stored_choice(load_current_settings())), load_current_settings())

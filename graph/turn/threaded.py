@@ -22,14 +22,14 @@ Turn = Callable[[threading.Event, Callable[[Event], None]], Event]
 last event."""
 
 
-def play(turn: Turn, stop: threading.Event | None = None) -> Iterator[Event]:
+def play_turn_events(turn: Turn, stop: threading.Event | None = None) -> Iterator[Event]:
     """Yields the events of ``turn``. Raises what the turn raises.
 
     The turn starts when the first event is asked for. Closing the iterator stops the turn; the answer so far is kept.
     """
     halt = stop or threading.Event()
     events: queue.SimpleQueue[Event | BaseException | None] = queue.SimpleQueue()
-    work = (copy_context().run, _play, turn, halt, events)
+    work = (copy_context().run, _run_turn_thread, turn, halt, events)
     thread = threading.Thread(target=work[0], args=work[1:], name="turn", daemon=True)
     thread.start()
     try:
@@ -43,7 +43,7 @@ def play(turn: Turn, stop: threading.Event | None = None) -> Iterator[Event]:
         raise
 
 
-def _play(
+def _run_turn_thread(
     turn: Turn,
     halt: threading.Event,
     heard: queue.SimpleQueue[Event | BaseException | None],

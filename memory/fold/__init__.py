@@ -1,8 +1,8 @@
 """M_i = fold(M_{i-1}, new turns): the new memory and its entities (specification 6.4, specification 6.5).
 
-This folder knows neither Redis nor the database. The profile of the utility
-model decides what folds: the model (``by_model``) or code (``extracted``). Results of tools never enter a memory; the
-turns that the caller passes do not contain the memory that was recalled for the model.
+Shows ``fold_memory``: the profile of the utility model decides whether the model folds (``by_model``) or code
+(``extracted``). Neither results of tools nor memory that was recalled for the model ever enter a memory.
+May import ``memory.state``, ``memory.line``, ``model``, ``prompt`` and ``text``; it knows neither Redis nor rows.
 """
 
 from __future__ import annotations
@@ -12,15 +12,21 @@ from collections.abc import Callable
 
 from memory.fold import by_model, extracted
 from memory.fold.fold_input import FoldInput
-from memory.fold.folded import MOST_SENTENCES, Folded, cost, together
+from memory.fold.folded import MOST_SENTENCES, Folded, read_fold_cost, sum_fold_costs
 from model.modelset import ModelSet
 
-__all__ = ["MOST_SENTENCES", "Folded", "by_model", "cost", "extracted", "make", "together", "word_for_word"]
+__all__ = [
+    "MOST_SENTENCES",
+    "Folded",
+    "by_model",
+    "extracted",
+    "fold_memory",
+    "read_fold_cost",
+    "sum_fold_costs",
+]
 
-word_for_word = extracted.make
 
-
-def make(
+def fold_memory(
     source: FoldInput,
     models: ModelSet,
     room: int,
@@ -33,5 +39,5 @@ def make(
     ``FoldRejected`` when its text must not replace the memory, ``Stopped``, and the model's own errors.
     """
     if models.side.folds == "extracted":
-        return extracted.make(source, models.count, room)
-    return by_model.make(source, models, room, stop, step)
+        return extracted.fold_by_code(source, models.count, room)
+    return by_model.fold_by_model(source, models, room, stop, step)

@@ -13,12 +13,25 @@ from dataclasses import replace
 from textwrap import wrap
 from typing import Any
 
-from memory.fold.fold_input import MOST_LOOKED, FoldInput, held_by, is_question, whole
+from memory.fold.fold_input import MOST_LOOKED, FoldInput, held_by, is_question, join_memory_text
 from memory.fold.folded import MOST_SENTENCES, Folded
-from memory.line import END, JOINT, Told, dated, holds_all, letters_of, likeness, pairs, same, statements_of, undated
+from memory.line import (
+    END,
+    JOINT,
+    DatedStatement,
+    find_letter_pairs,
+    holds_all,
+    is_same_line,
+    letters_of,
+    measure_likeness,
+    parse_dated_line,
+    render_dated_line,
+    statements_of,
+)
 from memory.state import MemoryTurn
-from text import fact, number, sentence
-from text.clean import clean
+from text import sentence
+from text.clean import clean_text
+from text.fact import fact, number
 from text.language import Language
 from text.text_cache import cache_texts
 
@@ -51,75 +64,82 @@ PLAIN_SHARE = 0.5
 _MARK = re.compile(r"^[\s>#*•·–-]+(?=\S)|^\d{1,2}[.)]\s+|\*\*|`")
 
 
-def make(source: FoldInput, count: Count, room: int, spent: dict[str, Any] | None = None) -> Folded:
+def fold_by_code(source: FoldInput, count: Count, room: int, spent: dict[str, Any] | None = None) -> Folded:
     """Returns the next memory, within 20 lines and ``room`` tokens, with all pinned statements.
 
-    ``spent``: the cost (``folded.cost``) of a model's fold that was rejected before.
+    ``spent``: the cost (``folded.read_fold_cost``) of a model's fold that was rejected before.
     """
     start = time.monotonic()
-    before = [told for line in source.lines for told in _known(line)]
-    told = sorted([*before, *new_statements(source.told)], key=lambda statement: statement.last)
-    chosen = choose(_with_pins(told, source.pins), source.pins, source.language, count, int(SHARE * room))
-    text = "\n".join(written(chosen, source.language))
-    kept, lost = held_by(whole(text, source.entities), source.wanted)
+    before = [told for line in source.lines for told in _split_memory_line(line)]
+    told = sorted([*before, *new_statements(source.allowed_turns)], key=lambda statement: statement.last)
+    chosen = choose_statements(_with_pins(told, source.pins), source.pins, source.language, count, int(SHARE * room))
+    text = "\n".join(render_memory_lines(chosen, source.language))
+    kept, lost = held_by(join_memory_text(text, source.entities), source.user_facts)
     folded = Folded(text, source.entities, kept=kept, lost=lost, seconds=time.monotonic() - start)
     return replace(folded, **spent) if spent else folded
 
 
-def new_statements(turns: Sequence[MemoryTurn]) -> list[Told]:
+def new_statements(turns: Sequence[MemoryTurn]) -> list[DatedStatement]:
     """Returns the user's statements, one per sentence, in order; of a long turn only those with the most facts."""
-    return [Told(turn.number, turn.number, text) for turn in turns for text in _of_turn(turn)]
+    return [DatedStatement(turn.number, turn.number, text) for turn in turns for text in _of_turn(turn)]
 
 
-def choose(
-    told: Sequence[Told], pins: Sequence[str], language: Language, count: Count, room: int, most: int = MOST_SENTENCES
-) -> list[Told]:
+def choose_statements(
+    told: Sequence[DatedStatement],
+    pins: Sequence[str],
+    language: Language,
+    count: Count,
+    room: int,
+    most: int = MOST_SENTENCES,
+) -> list[DatedStatement]:
     """Returns the statements, each once, within ``most`` lines and ``room`` tokens.
 
     Drops the statement with the lowest worth first, the older one of two with equal worth; never drops a pinned one.
     """
-    statements = _latest(told)
+    statements = _drop_repeated_statements(told)
     weighed = _Weighed(statements)
-    pinned = {at for at, statement in enumerate(statements) if any(_holds(statement, pin) for pin in pins)}
+    pinned = {
+        at for at, statement in enumerate(statements) if any(_is_text_in_statement(statement, pin) for pin in pins)
+    }
     while True:
         left = [statements[at] for at in weighed.alive]
-        lines = written(left, language)
+        lines = render_memory_lines(left, language)
         loose = [at for at in weighed.alive if at not in pinned]
         if not loose or (len(lines) <= most and count("\n".join(lines)) <= room):
             return left
         weighed.drop(loose)
 
 
-def written(told: Sequence[Told], language: Language) -> list[str]:
+def render_memory_lines(told: Sequence[DatedStatement], language: Language) -> list[str]:
     """Returns the lines of a memory; short statements of neighbouring turns share a line."""
-    lines: list[Told] = []
+    lines: list[DatedStatement] = []
     for statement in told:
-        if lines and _share(lines[-1], statement, language):
+        if lines and _can_share_line(lines[-1], statement, language):
             before = lines.pop()
             text = f"{before.text.rstrip(END)}{JOINT}{statement.text.rstrip(END)}"
-            statement = Told(before.first, statement.last, text)
+            statement = DatedStatement(before.first, statement.last, text)
         lines.append(statement)
-    return [dated(line, language) for line in lines]
+    return [render_dated_line(line, language) for line in lines]
 
 
-def kin(one: str, later: str) -> bool:
+def is_possible_outcome(one: str, later: str) -> bool:
     """Tells whether the later statement may report the outcome of the earlier one (``one``)."""
-    first, second = pairs(one), pairs(later)
-    least = KIN_WITH_VALUES if _kinds(one) & _kinds(later) else KIN
+    first, second = find_letter_pairs(one), find_letter_pairs(later)
+    least = KIN_WITH_VALUES if _list_fact_kinds(one) & _list_fact_kinds(later) else KIN
     return len(first & second) > least * min(len(first), len(second))
 
 
 class _Weighed:
     """Statements weighed by the content that later ones lack. ``alive``: indices of the statements left, in order."""
 
-    def __init__(self, told: Sequence[Told]) -> None:
+    def __init__(self, told: Sequence[DatedStatement]) -> None:
         self.alive = list(range(len(told)))
         texts = [statement.text for statement in told]
-        letters = [pairs(text) for text in texts]
+        letters = [find_letter_pairs(text) for text in texts]
         self._shared = [[len(one & other) for other in letters] for one in letters]
-        self._sizes = [_size(text) for text in texts]
-        self._kin = [[one for one in range(at) if kin(texts[one], texts[at])] for at in self.alive]
-        self._tellers = [_tellers(texts, at) for at in self.alive]
+        self._sizes = [_weigh_statement_size(text) for text in texts]
+        self._kin = [[one for one in range(at) if is_possible_outcome(texts[one], texts[at])] for at in self.alive]
+        self._tellers = [_find_later_tellers(texts, at) for at in self.alive]
 
     def drop(self, among: Sequence[int]) -> None:
         """Removes the statement with the lowest worth from ``among``, the oldest of several. Chooses among those
@@ -143,61 +163,71 @@ class _Weighed:
         return worth
 
 
-def _tellers(texts: Sequence[str], at: int) -> list[frozenset[int]]:
+def _find_later_tellers(texts: Sequence[str], at: int) -> list[frozenset[int]]:
     """Returns, for each fact of a statement, the indices of the later statements that hold the fact too."""
     later = range(at + 1, len(texts))
-    return [frozenset(index for index in later if fact.holds(texts[index], value)) for value in fact.facts(texts[at])]
+    return [
+        frozenset(index for index in later if fact.has_fact_value(texts[index], value))
+        for value in fact.find_facts(texts[at])
+    ]
 
 
-def _size(text: str) -> float:
+def _weigh_statement_size(text: str) -> float:
     """Returns the most that a statement can be worth."""
-    return min(len(pairs(text)) / ENOUGH_PAIRS, 1.0) * (ASKED if is_question(text) else 1.0)
+    return min(len(find_letter_pairs(text)) / ENOUGH_PAIRS, 1.0) * (ASKED if is_question(text) else 1.0)
 
 
 @cache_texts(2048)
-def _kinds(text: str) -> frozenset[tuple[str, str]]:
+def _list_fact_kinds(text: str) -> frozenset[tuple[str, str]]:
     """Returns the kinds of a statement's facts; for numbers with their units."""
-    facts = fact.facts(text)
+    facts = fact.find_facts(text)
     return frozenset((item.kind, item.value.unit if isinstance(item.value, number.Number) else "") for item in facts)
 
 
-def _latest(told: Sequence[Told]) -> list[Told]:
+def _drop_repeated_statements(told: Sequence[DatedStatement]) -> list[DatedStatement]:
     """Returns the statements without those that a later one repeats."""
-    kept: list[Told] = []
+    kept: list[DatedStatement] = []
     for earlier in reversed(told):
-        if not any(_repeats(earlier.text, later.text) for later in kept):
+        if not any(_is_statement_repeated(earlier.text, later.text) for later in kept):
             kept.append(earlier)
     return kept[::-1]
 
 
-def _repeats(one: str, later: str) -> bool:
-    if same(one, later):
+def _is_statement_repeated(one: str, later: str) -> bool:
+    if is_same_line(one, later):
         return True
-    near = likeness(one, later) >= NEARLY
-    return near and holds_all(later, fact.facts(one)) and holds_all(one, fact.facts(later))
+    near = measure_likeness(one, later) >= NEARLY
+    return near and holds_all(later, fact.find_facts(one)) and holds_all(one, fact.find_facts(later))
 
 
-def _with_pins(told: Sequence[Told], pins: Sequence[str]) -> list[Told]:
+def _with_pins(told: Sequence[DatedStatement], pins: Sequence[str]) -> list[DatedStatement]:
     """Returns the statements with missing pins added at the start, without statements that are only part of a pin."""
     rest = [statement for statement in told if not any(_is_part(statement.text, pin) for pin in pins)]
-    return [*(Told(0, 0, pin) for pin in pins if not any(_holds(statement, pin) for statement in rest)), *rest]
+    return [
+        *(
+            DatedStatement(0, 0, pin)
+            for pin in pins
+            if not any(_is_text_in_statement(statement, pin) for statement in rest)
+        ),
+        *rest,
+    ]
 
 
 def _is_part(text: str, pin: str) -> bool:
-    return letters_of(text) in letters_of(pin) and not same(text, pin)
+    return letters_of(text) in letters_of(pin) and not is_same_line(text, pin)
 
 
-def _holds(told: Told, text: str) -> bool:
+def _is_text_in_statement(told: DatedStatement, text: str) -> bool:
     return letters_of(text) in letters_of(told.text)
 
 
-def _known(line: str) -> list[Told]:
+def _split_memory_line(line: str) -> list[DatedStatement]:
     """Returns the statements of a line of the old memory; a line without a turn stays whole."""
-    entry = undated(line)
+    entry = parse_dated_line(line)
     return statements_of(line) if entry.first else [entry]
 
 
-def _share(line: Told, told: Told, language: Language) -> bool:
+def _can_share_line(line: DatedStatement, told: DatedStatement, language: Language) -> bool:
     short = len(line.text) + len(told.text) <= WIDTH[language]
     question = is_question(line.text) or is_question(told.text)
     near = (line.first > 0) == (told.first > 0) and bool(line.first) and told.last - line.first < NEIGHBOURS
@@ -206,15 +236,18 @@ def _share(line: Told, told: Told, language: Language) -> bool:
 
 
 def _of_turn(turn: MemoryTurn) -> list[str]:
-    cleaned = (" ".join(_MARK.sub("", line).split()) for line in sentence.split(clean(turn.question))[:MOST_LOOKED])
+    cleaned = (
+        " ".join(_MARK.sub("", line).split())
+        for line in sentence.split_sentences(clean_text(turn.question))[:MOST_LOOKED]
+    )
     longest = LONGEST["en" if turn.question.isascii() else "ko"]
-    texts = [part for text in cleaned if _says(text) for part in wrap(text, longest)]
+    texts = [part for text in cleaned if _is_sentence_worth_keeping(text) for part in wrap(text, longest)]
     if len(texts) <= MOST_OF_TURN:
         return texts
-    ranked = sorted(range(len(texts)), key=lambda at: (-len(fact.facts(texts[at])), at))
+    ranked = sorted(range(len(texts)), key=lambda at: (-len(fact.find_facts(texts[at])), at))
     return [texts[at] for at in sorted(ranked[:MOST_OF_TURN])]
 
 
-def _says(text: str) -> bool:
+def _is_sentence_worth_keeping(text: str) -> bool:
     """Tells whether a sentence is worth keeping: it has a fact, or it has enough words and is no question."""
-    return bool(fact.facts(text)) or (not is_question(text) and len(pairs(text)) >= LEAST_PAIRS)
+    return bool(fact.find_facts(text)) or (not is_question(text) and len(find_letter_pairs(text)) >= LEAST_PAIRS)

@@ -29,13 +29,13 @@ class Folded:
     model: str = ""
 
 
-def cost(folded: Folded) -> dict[str, Any]:
+def read_fold_cost(folded: Folded) -> dict[str, Any]:
     """Returns the cost of a fold for the version's record."""
     names = ("seconds", "prompt_tokens", "answer_tokens", "calls", "model")
     return {name: getattr(folded, name) for name in names}
 
 
-def together(costs: Iterable[dict[str, Any]]) -> dict[str, Any]:
+def sum_fold_costs(costs: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """Returns the sum of several costs; the model is the one of the last cost."""
     total: dict[str, Any] = {}
     for entry in costs:

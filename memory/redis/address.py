@@ -24,7 +24,7 @@ from redis.exceptions import RedisClusterException
 from redis.retry import Retry
 from redis.sentinel import Sentinel
 
-from errors import BadSetting, MemoryAway, shown
+from errors import BadSetting, MemoryAway, hide_address_secrets
 
 SOCKET_SECONDS = 2.0
 """Longest wait for an answer of the server, in seconds."""
@@ -53,45 +53,47 @@ class Address:
     options: tuple[tuple[str, Any], ...] = ()
 
     @property
-    def shown(self) -> str:
+    def url_without_login(self) -> str:
         """Returns the address without user and password."""
-        return shown(self.url)
+        return hide_address_secrets(self.url)
 
 
-def parse(url: str) -> Address:
+def parse_redis_url(url: str) -> Address:
     """Parses ``REDIS_URL``. Raises ``BadSetting``."""
     url = url.strip()
     try:
-        address = Address("plain", url) if url.split("://")[0] in _PLAIN else _several(url)
-        _try(address)
+        address = Address("plain", url) if url.split("://")[0] in _PLAIN else _parse_multi_host_url(url)
+        _check_address_options(address)
     except (ValueError, TypeError, RedisError):  # the text of these errors may hold a part of the password
         reason = (
             "a port or the database is not a number, an option is wrong or unknown, or a password has a letter such "
             "as / or @ that is not written as %2F or %40"
         )
-        raise _bad(url, reason, "option") from None
+        raise _make_url_error(url, reason, "option") from None
     return address
 
 
-def _several(url: str) -> Address:
+def _parse_multi_host_url(url: str) -> Address:
     """Parses the address of Sentinels or of cluster nodes."""
     match = _ADDRESS.fullmatch(url)
     if match is None:
         forms = "redis://, rediss://, unix://, redis+sentinel:// or redis+cluster://"
-        raise _bad(url, f"it must start with {forms}", "scheme")
+        raise _make_url_error(url, f"it must start with {forms}", "scheme")
     path = [part for part in (match["path"] or "").split("/") if part]
     if match["kind"] == "sentinel" and not path:
-        raise _bad(url, "the name of the monitored master is missing after the hosts", "master")
-    hosts = tuple(_host(part, 26379 if match["kind"] == "sentinel" else 6379) for part in match["hosts"].split(","))
+        raise _make_url_error(url, "the name of the monitored master is missing after the hosts", "master")
+    hosts = tuple(
+        _parse_redis_host(part, 26379 if match["kind"] == "sentinel" else 6379) for part in match["hosts"].split(",")
+    )
     database = int(path[1]) if len(path) > 1 else 0
-    return Address(match["kind"], url, hosts, path[0] if path else "", database, _options(match))
+    return Address(match["kind"], url, hosts, path[0] if path else "", database, _read_url_options(match))
 
 
-def _try(address: Address) -> None:
+def _check_address_options(address: Address) -> None:
     """Makes a connection without opening it: redis-py checks an address only then. Raises redis-py's errors,
     ``ValueError``."""
     if address.kind == "sentinel":
-        _sentinel(address, {})
+        _open_sentinel_client(address, {})
     elif address.kind == "plain":
         ConnectionPool.from_url(address.url).make_connection()
         if not address.url.startswith("unix:"):
@@ -103,7 +105,7 @@ def _try(address: Address) -> None:
         ConnectionPool(kind, **options).make_connection()
 
 
-def client(address: Address, seconds: float = SOCKET_SECONDS) -> Client:
+def open_redis_client(address: Address, seconds: float = SOCKET_SECONDS) -> Client:
     """Returns a client that never repeats a call by itself. It connects with the first command; a cluster client
     connects at once.
 
@@ -116,13 +118,13 @@ def client(address: Address, seconds: float = SOCKET_SECONDS) -> Client:
         "retry": Retry(NoBackoff(), 0),
     }
     if address.kind == "sentinel":
-        return _sentinel(address, common)
+        return _open_sentinel_client(address, common)
     if address.kind == "cluster":
-        return _cluster(address, common)
+        return _open_nodes_client(address, common)
     return redis.Redis.from_url(address.url, **common)
 
 
-def pools(client: Client) -> list[ConnectionPool]:
+def list_connection_pools(client: Client) -> list[ConnectionPool]:
     """Returns the connection pools of a client: one, or one for each node of a cluster."""
     if not isinstance(client, RedisCluster):
         return [client.connection_pool]
@@ -130,17 +132,17 @@ def pools(client: Client) -> list[ConnectionPool]:
     return [node.redis_connection.connection_pool for node in nodes if node.redis_connection]
 
 
-def ping(address: Address) -> None:
+def ping_redis_server(address: Address) -> None:
     """Checks that the server answers. Raises ``MemoryAway``, ``BadSetting``."""
     try:
-        server = client(address)
+        server = open_redis_client(address)
         server.ping()
         server.close()
     except (RedisError, RedisClusterException, OSError) as error:
-        raise MemoryAway(where=address.shown, reason=f"{type(error).__name__}: {error}") from error
+        raise MemoryAway(where=address.url_without_login, reason=f"{type(error).__name__}: {error}") from error
 
 
-def clustered(address: Address, plain: Client) -> Client | None:
+def open_cluster_client(address: Address, plain: Client) -> Client | None:
     """Returns a cluster client when a plain address belongs to a cluster node, else None."""
     if address.kind != "plain" or not plain.info("cluster").get("cluster_enabled"):
         return None
@@ -149,10 +151,10 @@ def clustered(address: Address, plain: Client) -> Client | None:
     options += [("ssl", True)] if address.url.startswith("rediss:") else []
     hosts = ((str(connection.get("host", "localhost")), int(connection.get("port", 6379))),)
     plain.close()
-    return client(Address("cluster", address.url, hosts, options=tuple(options)))
+    return open_redis_client(Address("cluster", address.url, hosts, options=tuple(options)))
 
 
-def _sentinel(address: Address, common: dict[str, Any]) -> Client:
+def _open_sentinel_client(address: Address, common: dict[str, Any]) -> Client:
     options = dict(address.options)
     login = {name: options.pop(f"sentinel_{name}") for name in _LOGIN if f"sentinel_{name}" in options}
     sentinel_options = {name: value for name, value in options.items() if name not in _LOGIN} | login
@@ -160,25 +162,25 @@ def _sentinel(address: Address, common: dict[str, Any]) -> Client:
     return sentinels.master_for(address.service, db=address.database, **options)  # type: ignore[no-untyped-call]
 
 
-def _cluster(address: Address, common: dict[str, Any]) -> Client:
+def _open_nodes_client(address: Address, common: dict[str, Any]) -> Client:
     nodes = [ClusterNode(host, port) for host, port in address.hosts]  # type: ignore[no-untyped-call]
     common["retry"] = Retry(NoBackoff(), 2)  # a cluster moves slots: a redirected call is repeated
     return RedisCluster(startup_nodes=nodes, **{**common, **dict(address.options)})
 
 
-def _options(found: re.Match[str]) -> tuple[tuple[str, Any], ...]:
+def _read_url_options(found: re.Match[str]) -> tuple[tuple[str, Any], ...]:
     """Returns login, TLS and the other options, read as redis-py reads them from a plain address."""
     values = parse_url(f"redis://{found['login'] or ''}host{found['query'] or ''}")  # type: ignore[no-untyped-call]
     options = {name: value for name, value in values.items() if name != "host"}
     return (*([("ssl", True)] if found["scheme"] == "rediss" else []), *options.items())
 
 
-def _host(part: str, port: int) -> tuple[str, int]:
+def _parse_redis_host(part: str, port: int) -> tuple[str, int]:
     match = re.fullmatch(r"(\[[^\]]+\]|[^:]+)(?::(\d+))?", part)
     if match is None:
         raise ValueError(part)
     return match[1].strip("[]"), int(match[2] or port)
 
 
-def _bad(url: str, reason: str, code: str) -> BadSetting:
-    return BadSetting(name="REDIS_URL", value=shown(url), reason=reason, reason_code=code)
+def _make_url_error(url: str, reason: str, code: str) -> BadSetting:
+    return BadSetting(name="REDIS_URL", value=hide_address_secrets(url), reason=reason, reason_code=code)

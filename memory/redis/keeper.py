@@ -28,26 +28,26 @@ STOP_SECONDS = 10.0
 _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG
 
 
-def main(folder: Path, grace: float, command: list[str]) -> int:
+def run_server_keeper(folder: Path, grace: float, command: list[str]) -> int:
     """Runs the server as long as a process uses it; ``grace``: seconds that the server outlives its last user."""
-    server_lock = _open(folder / "server.lock")
-    if not _take(server_lock):
+    server_lock = _open_lock_file(folder / "server.lock")
+    if not _take_file_lock(server_lock):
         return 0
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    process = _start(folder, command, server_lock)
+    process = _start_server(folder, command, server_lock)
     signal.signal(signal.SIGTERM, lambda *_: process.terminate())
-    users_lock = _open(folder / "users.lock")
+    users_lock = _open_lock_file(folder / "users.lock")
     while process.poll() is None:
-        if _unused(users_lock, grace):
-            return _stop(process)  # the keeper holds the users' lock until it ends, so a new user waits
+        if _is_server_unused(users_lock, grace):
+            return _stop_server(process)  # the keeper holds the users' lock until it ends, so a new user waits
         time.sleep(LOOK_SECONDS)
     return 1
 
 
-def _start(folder: Path, command: list[str], server_lock: int) -> subprocess.Popen[bytes]:
+def _start_server(folder: Path, command: list[str], server_lock: int) -> subprocess.Popen[bytes]:
     """Starts the server; only the owner of the process may read the files that the server writes."""
-    with open(folder / "valkey.log", "ab", opener=_private) as log:
+    with open(folder / "valkey.log", "ab", opener=_open_private_file) as log:
         return subprocess.Popen(
             command,
             cwd=folder,
@@ -66,10 +66,10 @@ def _die_with_keeper() -> None:
         ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGTERM)
 
 
-def _unused(users_lock: int, grace: float) -> bool:
+def _is_server_unused(users_lock: int, grace: float) -> bool:
     """Tells whether no process held the users' lock for ``grace`` seconds; the keeper holds the lock then."""
     deadline = time.monotonic() + grace
-    while _take(users_lock):
+    while _take_file_lock(users_lock):
         if time.monotonic() >= deadline:
             return True
         fcntl.flock(users_lock, fcntl.LOCK_UN)
@@ -77,7 +77,7 @@ def _unused(users_lock: int, grace: float) -> bool:
     return False
 
 
-def _stop(process: subprocess.Popen[bytes]) -> int:
+def _stop_server(process: subprocess.Popen[bytes]) -> int:
     process.terminate()
     try:
         process.wait(STOP_SECONDS)
@@ -87,15 +87,15 @@ def _stop(process: subprocess.Popen[bytes]) -> int:
     return 0
 
 
-def _open(path: Path) -> int:
+def _open_lock_file(path: Path) -> int:
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
 
-def _private(path: str, flags: int) -> int:
+def _open_private_file(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
-def _take(descriptor: int) -> bool:
+def _take_file_lock(descriptor: int) -> bool:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -104,4 +104,4 @@ def _take(descriptor: int) -> bool:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]), float(sys.argv[2]), sys.argv[3:]))
+    sys.exit(run_server_keeper(Path(sys.argv[1]), float(sys.argv[2]), sys.argv[3:]))

@@ -27,7 +27,7 @@ from redis import RedisError, UnixDomainSocketConnection
 from redis.exceptions import ClusterError, ReadOnlyError, RedisClusterException, ResponseError
 from redis.exceptions import TimeoutError as Slow
 
-from errors import GieokError, MemoryAway, trace
+from errors import GieokError, MemoryAway, format_error_trace
 from memory.redis import address
 from memory.redis.address import Address, Client
 from memory.redis.server import Server
@@ -110,9 +110,9 @@ class Link:
         back: Callable[[Client], None] = lambda client: None,
         late: Callable[[Client], None] = lambda client: None,
     ) -> None:
-        self._address = address.parse(url) if url else None
+        self._address = address.parse_redis_url(url) if url else None
         self._server = None if url else Server(folder)
-        self.where = self._address.shown if self._address else str(folder)
+        self.where = self._address.url_without_login if self._address else str(folder)
         self._back, self._late = back, late
         self._client: Client = None
         self._prompt: Client = None  # over a Unix socket
@@ -148,7 +148,7 @@ class Link:
         A command that was too late may still take effect.
         """
         if self._why is not None:
-            raise self._gone(self._why)
+            raise self._make_away_error(self._why)
         behind = self._prompt or self._client
         return self._do(work, _Quick(self, behind, patience or Patience()), behind)
 
@@ -156,8 +156,8 @@ class Link:
         """Runs one command for a waiting user. Raises ``MemoryAway`` when the patience runs out; there is none left
         then."""
         if patience.left <= 0:
-            raise self._gone(SLOW)
-        began, asked = time.monotonic(), partial(self._asked, command, *args, **named)
+            raise self._make_away_error(SLOW)
+        began, asked = time.monotonic(), partial(self._run_command, command, *args, **named)
         try:
             if self._prompt is not None:
                 _waiting.until = began + patience.left
@@ -167,7 +167,7 @@ class Link:
             patience.left = 0.0
             raise self._in_vain(began, SLOW) from None
         except RuntimeError as error:  # the link was closed meanwhile
-            raise self._gone(CLOSED) from error
+            raise self._make_away_error(CLOSED) from error
         finally:
             patience.left -= time.monotonic() - began
 
@@ -180,9 +180,9 @@ class Link:
     def run(self, work: Callable[[Client], _T]) -> _T:
         """Runs ``work`` in the background, with only the timeouts of the sockets. Raises ``MemoryAway``."""
         if self._why is not None:
-            raise self._gone(self._why)
+            raise self._make_away_error(self._why)
         client = self._client
-        return self._do(partial(self._asked, work), client, client)
+        return self._do(partial(self._run_command, work), client, client)
 
     def close(self) -> None:
         """Closes the connections; the embedded server stops when this process was its last user."""
@@ -194,7 +194,7 @@ class Link:
         if self._server is not None:
             self._server.close()
 
-    def _asked(self, command: Callable[..., _T], *args: Any, **named: Any) -> _T:
+    def _run_command(self, command: Callable[..., _T], *args: Any, **named: Any) -> _T:
         answer = command(*args, **named)
         self._waits = 0
         return answer
@@ -216,12 +216,14 @@ class Link:
             began = time.monotonic() - address.SOCKET_SECONDS
             raise self._in_vain(began, {"reason": f"{type(error).__name__}: {error}"}) from error
         except _FAILURES as error:
-            self._waits = 0 if answered(error) else self._waits
+            self._waits = 0 if is_server_refusal(error) else self._waits
             why = {"reason": f"{type(error).__name__}: {error}"}
             former = behind is not self._client and behind is not self._prompt  # Redis was reached anew meanwhile
-            raise (self._gone if former or answered(error) else self._lost)(why) from error
+            raise (self._make_away_error if former or is_server_refusal(error) else self._open_circuit_breaker)(
+                why
+            ) from error
 
-    def _gone(self, why: Why) -> MemoryAway:
+    def _make_away_error(self, why: Why) -> MemoryAway:
         return MemoryAway(**{**why, "where": self.where})
 
     def _in_vain(self, began: float, why: Why) -> MemoryAway:
@@ -230,14 +232,14 @@ class Link:
             if began >= self._given_up:  # it followed the last one: it is not the same slow moment
                 self._waits, self._given_up = self._waits + 1, time.monotonic()
         self.catch_up()
-        return self._lost(why) if self._waits >= LATE_IN_A_ROW else self._gone(why)
+        return self._open_circuit_breaker(why) if self._waits >= LATE_IN_A_ROW else self._make_away_error(why)
 
-    def _lost(self, why: Why) -> MemoryAway:
+    def _open_circuit_breaker(self, why: Why) -> MemoryAway:
         """Opens the circuit breaker because Redis, reachable until now, failed; returns the error to raise."""
         if self._why is None:
             _log.warning("long-term memory is away: %s", why["reason"])
             self._announce(why)
-        return self._gone(why)
+        return self._make_away_error(why)
 
     def _announce(self, why: Why | None) -> None:
         with self._change:
@@ -265,7 +267,7 @@ class Link:
         except MemoryAway:
             return False
         except Exception as error:
-            _log.error("what waited for memory was not done: %s", trace(error))
+            _log.error("what waited for memory was not done: %s", format_error_trace(error))
             return False
         self._follow(owed)
         return True
@@ -291,7 +293,7 @@ class Link:
             return False
         except Exception as error:
             if self.away != type(error).__name__:
-                _log.error("memory could not be taken up again: %s", trace(error))
+                _log.error("memory could not be taken up again: %s", format_error_trace(error))
             self._why = {"reason": type(error).__name__}
             return False
         self._waits = 0
@@ -300,15 +302,15 @@ class Link:
         return True
 
     def _connect(self) -> Client:
-        target = self._address or Address("plain", f"unix://{self._embedded()}")
-        client = address.client(target)
+        target = self._address or Address("plain", f"unix://{self._ensure_embedded_socket()}")
+        client = address.open_redis_client(target)
         client.ping()
         if target.url.startswith("unix:"):
-            self._prompt = address.client(target)
+            self._prompt = address.open_redis_client(target)
             self._prompt.connection_pool.connection_class = _Prompt
-        return address.clustered(target, client) or client
+        return address.open_cluster_client(target, client) or client
 
-    def _embedded(self) -> str:
+    def _ensure_embedded_socket(self) -> str:
         assert self._server is not None
         return quote(str(self._server.ensure()))
 
@@ -316,11 +318,11 @@ class Link:
         """Closes the idle connections of the clients. Leaves a connection that another thread is using: its command
         would fail with an arbitrary error if the connection were closed during the read."""
         for client in (self._client, self._prompt):
-            for pool in address.pools(client) if client is not None else ():
+            for pool in address.list_connection_pools(client) if client is not None else ():
                 with contextlib.suppress(*_FAILURES):
                     pool.disconnect(inuse_connections=False)
 
 
-def answered(error: Exception) -> bool:
+def is_server_refusal(error: Exception) -> bool:
     """Tells whether a server that is there refused the command, as with WRONGTYPE, and may be asked again."""
     return isinstance(error, ResponseError) and not isinstance(error, ClusterError | ReadOnlyError)

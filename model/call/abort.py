@@ -21,11 +21,11 @@ POLL_SECONDS = 0.05
 _T = TypeVar("_T")
 
 
-class Cut(Exception):
+class CallCut(Exception):
     """The error of a call that was cut off; nobody waits for its answer."""
 
 
-class Call:
+class CuttableCall:
     """One running model call: the sockets that it waits on, and whether it was cut off."""
 
     def __init__(self) -> None:
@@ -39,13 +39,13 @@ class Call:
         return self._off.is_set()
 
     def check(self) -> None:
-        """Raises ``Cut`` when the call was cut off."""
+        """Raises ``CallCut`` when the call was cut off."""
         if self.is_cut:
-            raise Cut
+            raise CallCut
 
     @contextmanager
     def holding(self, connection: socket.socket) -> Iterator[None]:
-        """While the block waits on a connection, ``cut`` shuts it down. Raises ``Cut`` at once after a cut."""
+        """While the block waits on a connection, ``cut`` shuts it down. Raises ``CallCut`` at once after a cut."""
         with self._lock:
             self.check()
             self._sockets.append(connection)
@@ -65,23 +65,23 @@ class Call:
                     socket.socket.shutdown(connection, socket.SHUT_RDWR)
 
     def wait(self, seconds: float) -> None:
-        """Sleeps for ``seconds``; raises ``Cut`` as soon as the call is cut off."""
+        """Sleeps for ``seconds``; raises ``CallCut`` as soon as the call is cut off."""
         self._off.wait(seconds)
         self.check()
 
 
-current: ContextVar[Call | None] = ContextVar("model_call", default=None)
-"""The call that this thread works for; None outside ``stream`` and ``interruptible``."""
+current: ContextVar[CuttableCall | None] = ContextVar("model_call", default=None)
+"""The call that this thread works for; None outside ``stream`` and ``run_interruptible``."""
 
 
-def holding(connection: socket.socket) -> contextlib.AbstractContextManager[None]:
-    """Returns ``Call.holding`` of this thread's call; without a call, a context that does nothing."""
+def hold_connection(connection: socket.socket) -> contextlib.AbstractContextManager[None]:
+    """Returns ``CuttableCall.holding`` of this thread's call; without a call, a context that does nothing."""
     call = current.get()
     return call.holding(connection) if call else contextlib.nullcontext()
 
 
-def pause(seconds: float) -> None:
-    """Sleeps for ``seconds``; raises ``Cut`` as soon as this thread's call is cut off."""
+def pause_cuttable_call(seconds: float) -> None:
+    """Sleeps for ``seconds``; raises ``CallCut`` as soon as this thread's call is cut off."""
     call = current.get()
     if call:
         call.wait(seconds)
@@ -89,14 +89,14 @@ def pause(seconds: float) -> None:
         time.sleep(seconds)
 
 
-def beside(work: Callable[[], _T], seconds: float | None = None) -> _T:
+def run_beside_call(work: Callable[[], _T], seconds: float | None = None) -> _T:
     """Runs work that nothing can cut off, such as the lookup of a name, and returns its result or raises its error.
 
-    Raises ``Cut`` as soon as this thread's call is cut off, and ``TimeoutError`` after ``seconds``; the work then ends
-    unheard. It has a thread of its own, since neither a lookup nor a pipe can be woken from outside. On the way of a
-    turn that is only the lookup of a hosted model's name when a connection is opened; a kept one needs none.
+    Raises ``CallCut`` as soon as this thread's call is cut off, and ``TimeoutError`` after ``seconds``; the work then
+    ends unheard. It has a thread of its own, since neither a lookup nor a pipe can be woken from outside. On the way of
+    a turn that is only the lookup of a hosted model's name when a connection is opened; a kept one needs none.
     """
-    call, ended = current.get() or Call(), threading.Event()
+    call, ended = current.get() or CuttableCall(), threading.Event()
     results, failures = list[_T](), list[BaseException]()
 
     def run() -> None:
@@ -123,22 +123,22 @@ class _Watch:
 
     def __init__(self) -> None:
         self._change = threading.Condition()
-        self._calls: dict[Call, Callable[[float], bool]] = {}
+        self._calls: dict[CuttableCall, Callable[[float], bool]] = {}
         self._thread: threading.Thread | None = None
 
     @contextmanager
-    def over(self, call: Call, stop: threading.Event | None, until: float | None = None) -> Iterator[None]:
+    def over(self, call: CuttableCall, stop: threading.Event | None, until: float | None = None) -> Iterator[None]:
         """Watches the stop event of a call and its latest end (monotonic clock) while the block runs. None: nobody can
         stop the call; it may take as long as it likes."""
         if stop is None and until is None:
             yield
             return
 
-        def ended(now: float) -> bool:
+        def is_over(now: float) -> bool:
             return (stop is not None and stop.is_set()) or (until is not None and now > until)
 
         with self._change:
-            self._calls[call] = ended
+            self._calls[call] = is_over
             if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._look, name="model-watch", daemon=True)
                 self._thread.start()
@@ -154,7 +154,7 @@ class _Watch:
             with self._change:
                 self._change.wait_for(lambda: self._calls)
                 now = time.monotonic()
-                stopped = [call for call, ended in self._calls.items() if ended(now)]
+                stopped = [call for call, is_over in self._calls.items() if is_over(now)]
             for call in stopped:
                 call.cut()
             time.sleep(POLL_SECONDS)

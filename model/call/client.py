@@ -25,8 +25,8 @@ from langchain_openai import ChatOpenAI
 from pydantic import PrivateAttr, SecretStr
 
 from errors import AnswerRefused, ModelBroken
-from model.call.abort import pause
-from model.call.fault import translated
+from model.call.abort import pause_cuttable_call
+from model.call.fault import translate_upstream_errors
 from model.call.message_form import FORMS, STRICT_FORM, differs_strictly, is_worth_strict_form
 from model.call.thought import (
     THOUGHT,
@@ -39,7 +39,7 @@ from model.call.thought import (
 )
 from model.call.transport import CONNECT_SECONDS, Transport
 from settings import Settings
-from text.clean import clean
+from text.clean import clean_text
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ TRY_STRICT = "try_strict_form"
 """An argument of a call whose messages are sent in the strict form, to see whether the server takes that."""
 
 
-def chat(
+def build_chat_model(
     url: str,
     key: str,
     model: str,
@@ -65,7 +65,7 @@ def chat(
     ``url``: up to and including ``/v1``. ``key``: may be empty for a server that needs none. ``extra_body``: the fields
     that a server takes beyond OpenAI's, such as llama.cpp's ``id_slot``. ``keep``: whether connections are used again
     (llama.cpp blocks one of its few threads for every open one). Every error of the model is an ``UpstreamError`` or a
-    ``ModelOutputError`` of errors.py. ``stream.stream`` can stop the model at any moment.
+    ``ModelOutputError`` of errors.py. ``stream.stream_answer`` can stop the model at any moment.
     """
     seconds = settings.model_timeout
     timeout = httpx2.Timeout(seconds, connect=min(seconds, CONNECT_SECONDS))
@@ -97,7 +97,7 @@ class Sdk(openai.OpenAI):
         self, *, retries_taken: int, max_retries: int, options: Any, response: httpx2.Response | None
     ) -> None:
         headers = response.headers if response is not None else None
-        pause(self._calculate_retry_timeout(max_retries - retries_taken, options, headers))
+        pause_cuttable_call(self._calculate_retry_timeout(max_retries - retries_taken, options, headers))
 
 
 class _Plain:
@@ -130,8 +130,8 @@ class Client(ChatOpenAI):
         usage: UsageMetadata | None = None
         place = url, self.model_name
         splitter = ThoughtSplitter(place in UNOPENED)
-        with translated(url, self.model_name, _read_timeout(self.request_timeout)):
-            for chunk in self._taken(*args, **kwargs):
+        with translate_upstream_errors(url, self.model_name, _read_timeout(self.request_timeout)):
+            for chunk in self._stream_without_rejected(*args, **kwargs):
                 seen = True
                 reason = (chunk.generation_info or {}).get("finish_reason") or reason
                 refused = refused or bool(chunk.message.additional_kwargs.get("refusal"))
@@ -155,7 +155,9 @@ class Client(ChatOpenAI):
         if usage:  # once: some servers send a running total with every chunk, and callers sum the chunks
             yield ChatGenerationChunk(message=AIMessageChunk(content="", usage_metadata=usage))
 
-    def _taken(self, *args: Any, optional: Collection[str] = (), **kwargs: Any) -> Iterator[ChatGenerationChunk]:
+    def _stream_without_rejected(
+        self, *args: Any, optional: Collection[str] = (), **kwargs: Any
+    ) -> Iterator[ChatGenerationChunk]:
         """Streams the call, without the optional fields that the model has rejected, and in the form of messages that
         its server takes."""
         place, refused = (str(self.openai_api_base), self.model_name), list[openai.APIStatusError]()
@@ -194,7 +196,7 @@ class Client(ChatOpenAI):
     ) -> ChatGenerationChunk | None:
         """Accepts chunks that deviate from the standard; keeps ``delta.refusal`` and thoughts, which langchain-openai
         drops."""
-        _tidy(chunk)
+        _tidy_chunk(chunk)
         generation = super()._convert_chunk_to_generation_chunk(chunk, default_chunk_class, base_generation_info)
         if generation and any((choice.get("delta") or {}).get("refusal") for choice in chunk.get("choices") or ()):
             generation.message.additional_kwargs["refusal"] = True
@@ -213,7 +215,7 @@ class Client(ChatOpenAI):
         break the request.
         """
         strict = bool(kwargs.pop(TRY_STRICT, False))
-        payload: dict[str, Any] = _sendable(super()._get_request_payload(input_, stop=stop, **kwargs))
+        payload: dict[str, Any] = _clean_request_value(super()._get_request_payload(input_, stop=stop, **kwargs))
         place = str(self.openai_api_base), self.model_name
         payload["messages"] = FORMS.arrange(payload["messages"], *place, strict=strict)
         if "response_format" in payload:
@@ -227,7 +229,7 @@ class Client(ChatOpenAI):
         return payload
 
 
-def _tidy(chunk: dict[str, Any]) -> None:
+def _tidy_chunk(chunk: dict[str, Any]) -> None:
     """Replaces null by an empty object where an object belongs, and arguments that came as an object by their JSON.
     Keeps the first of several answers: only one was asked for."""
     if choices := chunk.get("choices"):
@@ -245,12 +247,12 @@ def _thought_of(chunk: dict[str, Any]) -> str:
     return "".join(choice["delta"].get(THOUGHT) or "" for choice in chunk.get("choices") or ())
 
 
-def _sendable(value: Any) -> Any:
+def _clean_request_value(value: Any) -> Any:
     if isinstance(value, str):
-        return clean(value)
+        return clean_text(value)
     if isinstance(value, dict):
-        return {key: _sendable(item) for key, item in value.items()}
-    return [_sendable(item) for item in value] if isinstance(value, list) else value
+        return {key: _clean_request_value(item) for key, item in value.items()}
+    return [_clean_request_value(item) for item in value] if isinstance(value, list) else value
 
 
 def _is_openai(url: str) -> bool:

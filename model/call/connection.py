@@ -1,8 +1,8 @@
 """Connections that a model call can cut off at every step: name lookup, connecting, TLS, writing, reading.
 
-``cuttable`` gives httpx's transport a network backend of ours. Every operation on a connection runs in the thread of
-its call, and tells the call its socket for as long as it lasts. So a kept-alive connection can be cut off as well as a
-new one.
+``make_cuttable`` gives httpx's transport a network backend of ours. Every operation on a connection runs in the thread
+of its call, and tells the call its socket for as long as it lasts. So a kept-alive connection can be cut off as well as
+a new one.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ import httpcore2
 import httpx2
 from httpcore2._backends.sync import SyncStream  # public names make no stream of a socket
 
-from model.call.abort import beside, holding
+from model.call.abort import hold_connection, run_beside_call
+from text.ip_address import is_loopback_address
 
 Address = tuple[Any, ...]
 _QUICK: int | None = getattr(socket, "TCP_QUICKACK", None)
 """Linux's option; it holds for the next packets only (tcp(7))."""
-_LOCAL = ("localhost", "::1")
 
 
-def cuttable(transport: httpx2.HTTPTransport) -> httpx2.HTTPTransport:
+def make_cuttable(transport: httpx2.HTTPTransport) -> httpx2.HTTPTransport:
     """Makes a new transport open its connections here; returns the transport."""
     transport._pool._network_backend = _Backend()  # httpx passes no backend on to its pool
     return transport
 
 
-def is_loopback(host: str) -> bool:
-    """Returns whether the host name or address is this machine."""
-    return host in _LOCAL or host.endswith(".localhost") or host.startswith("127.")
+def is_loopback_host(host: str) -> bool:
+    """Returns whether the host name or address is this machine; names under «localhost» are (RFC 6761, section 6.3)."""
+    return host.lower().endswith(".localhost") or is_loopback_address(host)
 
 
 @cache
-def authorities() -> ssl.SSLContext:
+def load_system_authorities() -> ssl.SSLContext:
     """Returns what this system trusts, without the environment's additions. Reading it takes 25 ms, so it is read
     once."""
     return httpx2.create_ssl_context(trust_env=False)
@@ -55,12 +55,12 @@ class Stream(httpcore2.NetworkStream):
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         limits = [limit for limit in (timeout, self.longest) if limit is not None]
-        with holding(self._socket):
+        with hold_connection(self._socket):
             self._acknowledge()
             return self._inner.read(max_bytes, min(limits, default=None))
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        with holding(self._socket):
+        with hold_connection(self._socket):
             self._inner.write(buffer, timeout)
 
     def close(self) -> None:
@@ -70,7 +70,7 @@ class Stream(httpcore2.NetworkStream):
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore2.NetworkStream:
         # the handshake takes the descriptor out of this socket, so the call holds another one of the same connection
-        with socket.socket(fileno=os.dup(self._socket.fileno())) as same, holding(same):
+        with socket.socket(fileno=os.dup(self._socket.fileno())) as same, hold_connection(same):
             return Stream(self._inner.start_tls(ssl_context, server_hostname, timeout))
 
     def get_extra_info(self, info: str) -> Any:
@@ -101,7 +101,7 @@ class _Backend(httpcore2.NetworkBackend):
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.NetworkStream:
         try:
-            connection = _connected(host, port, timeout, local_address)
+            connection = _open_connection(host, port, timeout, local_address)
         except TimeoutError as error:
             raise httpcore2.ConnectTimeout(str(error)) from error
         except OSError as error:
@@ -111,16 +111,16 @@ class _Backend(httpcore2.NetworkBackend):
         return Stream(SyncStream(connection))
 
 
-def _connected(host: str, port: int, timeout: float | None, source: str | None) -> socket.socket:
+def _open_connection(host: str, port: int, timeout: float | None, source: str | None) -> socket.socket:
     """Returns a connection to the first address of the host that takes one. Raises ``OSError``."""
     failure = OSError(f"{host} has no address")
-    for family, kind, protocol, _, address in _addresses(host, port, timeout):
+    for family, kind, protocol, _, address in _look_up_addresses(host, port, timeout):
         connection = socket.socket(family, kind, protocol)
         try:
             connection.settimeout(timeout)
             if source:
                 connection.bind((source, 0))
-            with holding(connection):
+            with hold_connection(connection):
                 connection.connect(address)
             return connection
         except OSError as error:
@@ -132,7 +132,7 @@ def _connected(host: str, port: int, timeout: float | None, source: str | None) 
     raise failure
 
 
-def _addresses(host: str, port: int, timeout: float | None) -> list[Any]:
+def _look_up_addresses(host: str, port: int, timeout: float | None) -> list[Any]:
     """Returns the addresses of a host, as ``socket.getaddrinfo`` does. Raises ``OSError``."""
 
     def look_up() -> list[Any]:
@@ -141,4 +141,4 @@ def _addresses(host: str, port: int, timeout: float | None) -> list[Any]:
     with suppress(ValueError):
         ipaddress.ip_address(host)
         return look_up()
-    return look_up() if is_loopback(host) else beside(look_up, timeout)
+    return look_up() if is_loopback_host(host) else run_beside_call(look_up, timeout)

@@ -51,13 +51,13 @@ _NO_JSON = (JSONDecodeError, UnicodeDecodeError, RecursionError)
 
 
 @contextmanager
-def translated(url: str, model: str, seconds: float) -> Iterator[None]:
+def translate_upstream_errors(url: str, model: str, seconds: float) -> Iterator[None]:
     """Raises Gieok's errors in place of third-party exceptions of the block. ``seconds``: the time-out that
     ``ModelTimeout`` names."""
     try:
         yield
     except _list_upstream_errors() as error:
-        raise translate(error, url=url, model=model, seconds=seconds) from error
+        raise translate_error(error, url=url, model=model, seconds=seconds) from error
     except (AttributeError, KeyError, TypeError, ValidationError) as error:  # of langchain-openai: an unknown shape
         reason = "it sent something that is not Chat Completions"
         raise ModelBroken(url=url, reason=reason, reason_code="shape") from error
@@ -69,15 +69,17 @@ def _list_upstream_errors() -> tuple[type[Exception], ...]:
     return (openai.APIError, httpx2.HTTPError, *_NO_JSON)
 
 
-def translate(error: Exception, *, url: str, model: str, seconds: float) -> GieokError:
+def translate_error(error: Exception, *, url: str, model: str, seconds: float) -> GieokError:
     """Returns Gieok's error for an exception of the OpenAI client, of httpx or of JSON."""
     import openai
 
     if isinstance(error, openai.APIStatusError):
-        wait = _wait(error.response.headers.get("retry-after", ""))
-        return _status(error.status_code, _body(error), str(error), url=url, model=model, wait=wait)
-    if isinstance(error, openai.APIError) and _too_long(_body(error), str(error)):
-        return _overflow(_body(error), str(error))
+        wait = _read_retry_seconds(error.response.headers.get("retry-after", ""))
+        return _build_status_error(
+            error.status_code, _read_error_body(error), str(error), url=url, model=model, wait=wait
+        )
+    if isinstance(error, openai.APIError) and _too_long(_read_error_body(error), str(error)):
+        return _build_overflow_error(_read_error_body(error), str(error))
     cause = error.__cause__
     while isinstance(cause, openai.APIError) and cause.__cause__ is not None:
         cause = cause.__cause__
@@ -88,10 +90,10 @@ def translate(error: Exception, *, url: str, model: str, seconds: float) -> Gieo
         return ModelTimeout(url=url, seconds=seconds)
     if isinstance(lost, httpx2.ConnectError | httpx2.ProxyError | httpx2.UnsupportedProtocol):
         return ModelUnreachable(url=url)
-    return ModelBroken(url=url, **_broken(error))
+    return ModelBroken(url=url, **_describe_broken_answer(error))
 
 
-def refused(status: int, headers: Mapping[str, str], content: bytes, *, url: str, model: str) -> GieokError:
+def build_refusal_error(status: int, headers: Mapping[str, str], content: bytes, *, url: str, model: str) -> GieokError:
     """Returns Gieok's error for the answer of a server that did not take a request. ``headers``: names in lower
     case."""
     text = content.decode("utf-8", "replace")
@@ -101,10 +103,14 @@ def refused(status: int, headers: Mapping[str, str], content: bytes, *, url: str
         value = None
     error = value.get("error") if isinstance(value, Mapping) else None
     body = error if isinstance(error, Mapping) else {}
-    return _status(status, body, text, url=url, model=model, wait=_wait(headers.get("retry-after", "")))
+    return _build_status_error(
+        status, body, text, url=url, model=model, wait=_read_retry_seconds(headers.get("retry-after", ""))
+    )
 
 
-def _status(status: int, body: Mapping[str, Any], text: str, *, url: str, model: str, wait: int) -> GieokError:
+def _build_status_error(
+    status: int, body: Mapping[str, Any], text: str, *, url: str, model: str, wait: int
+) -> GieokError:
     codes = (body.get("code"), body.get("type"))  # they tell more than the status
     if status == 402 or any(code in codes for code in NO_CREDIT):
         return NoCredit(url=url)
@@ -115,14 +121,14 @@ def _status(status: int, body: Mapping[str, Any], text: str, *, url: str, model:
     if status == 429:
         return ModelPaused(url=url, seconds=wait) if wait else ModelOverloaded(url=url)
     if status == 413 or _too_long(body, text):
-        return _overflow(body, text)
+        return _build_overflow_error(body, text)
     if status in (400, 500, 501) and _NO_TOOLS.search(text):
         return ToolsRejected(url=url, model=model)
     kind = ModelServerError if status >= 500 or status in _PASSING else RequestRejected
-    return kind(url=url, status=status, reason=_reason(body) or _phrase(status))
+    return kind(url=url, status=status, reason=_read_error_reason(body) or _name_http_status(status))
 
 
-def _wait(header: str) -> int:
+def _read_retry_seconds(header: str) -> int:
     """Returns the seconds of ``Retry-After``; 0 when the header is missing or holds a date."""
     return int(header) if re.fullmatch(r"\d{1,6}", header) else 0
 
@@ -132,7 +138,7 @@ def _too_long(body: Mapping[str, Any], text: str) -> bool:
     return any(mark in evidence for mark in _TOO_LONG)
 
 
-def _overflow(body: Mapping[str, Any], text: str) -> GieokError:
+def _build_overflow_error(body: Mapping[str, Any], text: str) -> GieokError:
     """Returns the error with the numbers of llama.cpp (``n_prompt_tokens``, ``n_ctx``) or of OpenAI's sentence, when
     there are any."""
     tokens, limit = body.get("n_prompt_tokens"), body.get("n_ctx")
@@ -143,22 +149,22 @@ def _overflow(body: Mapping[str, Any], text: str) -> GieokError:
     return ContextOverflow()
 
 
-def _body(error: openai.APIError) -> Mapping[str, Any]:
+def _read_error_body(error: openai.APIError) -> Mapping[str, Any]:
     return error.body if isinstance(error.body, Mapping) else {}
 
 
-def _reason(body: Mapping[str, Any]) -> str:
+def _read_error_reason(body: Mapping[str, Any]) -> str:
     names = (body.get("code"), body.get("type"), body.get("param"))
     plain = [name for name in names if isinstance(name, str) and _NAME.fullmatch(name)]
     return ", ".join(dict.fromkeys(plain))
 
 
-def _phrase(status: int) -> str:
+def _name_http_status(status: int) -> str:
     phrases = {entry.value: entry.phrase for entry in HTTPStatus}
     return phrases.get(status, "no reason given")
 
 
-def _broken(error: Exception) -> dict[str, str]:
+def _describe_broken_answer(error: Exception) -> dict[str, str]:
     """Returns the reason as text, and as ``reason_code`` for translation into the user's language."""
     import openai
 
@@ -166,7 +172,7 @@ def _broken(error: Exception) -> dict[str, str]:
         return {"reason": "it sent something that is not JSON", "reason_code": "json"}
     if isinstance(error, openai.APIConnectionError | httpx2.HTTPError):
         return {"reason": "the connection was lost", "reason_code": "lost"}
-    reason = _reason(_body(error)) if isinstance(error, openai.APIError) else ""
+    reason = _read_error_reason(_read_error_body(error)) if isinstance(error, openai.APIError) else ""
     if reason:
         return {"reason": f"it reported an error ({reason})", "reason_code": "reported", "detail": reason}
     return {"reason": "it reported an error", "reason_code": "error"}

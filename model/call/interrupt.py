@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
 
-from model.call.abort import Call, current, watch
+from model.call.abort import CuttableCall, current, watch
 from model.call.stream import Stopped
 
 Made = TypeVar("Made")
@@ -32,14 +32,14 @@ def stopped_by(stop: threading.Event | None) -> Iterator[None]:
         stopping.reset(previous)
 
 
-def interruptible(work: Callable[[], Made], seconds: float | None = None) -> Made:
+def run_interruptible(work: Callable[[], Made], seconds: float | None = None) -> Made:
     """Runs ``work`` in this thread and returns its result or raises its error.
 
-    ``work`` waits for connections of ``connection.cuttable``, in ``abort.pause`` and in ``abort.beside`` only; nothing
-    else that it waits for ends early. Raises ``Stopped`` once ``stopping`` is set and ``TimeoutError`` after
-    ``seconds``, in both cases soon.
+    ``work`` waits for connections of ``connection.make_cuttable``, in ``abort.pause_cuttable_call`` and in
+    ``abort.run_beside_call`` only; nothing else that it waits for ends early. Raises ``Stopped`` once ``stopping`` is
+    set and ``TimeoutError`` after ``seconds``, in both cases soon.
     """
-    call, stop = Call(), stopping.get()
+    call, stop = CuttableCall(), stopping.get()
     if stop is not None and stop.is_set():
         raise Stopped
     previous = current.set(call)

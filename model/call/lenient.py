@@ -33,7 +33,7 @@ def read_words(value: Any) -> Any:
     return tuple(word for word in words if isinstance(word, str))
 
 
-def read_number(top: float) -> Callable[[Any], Any]:
+def make_number_reader(top: float) -> Callable[[Any], Any]:
     """Returns a reader of numbers out of ``top``, also from texts: "8", "8/10". A number out of another top is left as
     it is, so that nobody takes 4/5 for 4."""
 
@@ -50,12 +50,12 @@ def read_items(kind: type[BaseModel]) -> Callable[[Any], Any]:
 
     def read(value: Any) -> Any:
         items = value if isinstance(value, list | tuple) else [value]
-        return tuple(item for item in (_item(kind, one) for one in items) if item is not None)
+        return tuple(item for item in (_read_list_item(kind, one) for one in items) if item is not None)
 
     return read
 
 
-def _item(kind: type[BaseModel], value: Any) -> BaseModel | None:
+def _read_list_item(kind: type[BaseModel], value: Any) -> BaseModel | None:
     try:
         return kind.model_validate(value)
     except ValidationError:

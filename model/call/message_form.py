@@ -64,7 +64,7 @@ def tidy_messages(messages: Sequence[Any]) -> list[Any]:
         return saying
     whole = saying[0]
     for message in saying[1:first]:
-        whole = _merge(whole, message)
+        whole = _merge_two_messages(whole, message)
     return [whole, *saying[first:]]
 
 
@@ -96,7 +96,7 @@ def make_strict(messages: Sequence[Any]) -> list[Any]:
 def _add_message(made: list[Any], message: Any) -> None:
     """Adds a message, to the last one where the same speaker goes on."""
     if made and role_of(message) in ("user", "assistant") and _can_merge(made[-1], message):
-        made[-1] = _merge(made[-1], message)
+        made[-1] = _merge_two_messages(made[-1], message)
     else:
         made.append(message)
 
@@ -106,7 +106,7 @@ def _can_merge(one: Any, other: Any) -> bool:
     return role_of(one) == role_of(other) and isinstance(one, Mapping) and {*one, *other} <= plain
 
 
-def _merge(one: Mapping[str, Any], other: Mapping[str, Any]) -> Json:
+def _merge_two_messages(one: Mapping[str, Any], other: Mapping[str, Any]) -> Json:
     """Returns a message that says what two say; parts, their marks and unknown fields stay."""
     before, after = one.get("content") or "", other.get("content") or ""
     if isinstance(before, str) and isinstance(after, str):

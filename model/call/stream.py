@@ -18,7 +18,7 @@ from langchain_core.messages.ai import add_ai_message_chunks
 from langchain_core.runnables import Runnable
 
 from errors import EmptyAnswer
-from model.call.abort import Call, current, watch
+from model.call.abort import CuttableCall, current, watch
 from model.call.thought import is_moved
 
 Model = Runnable[LanguageModelInput, AIMessage]
@@ -29,7 +29,7 @@ class Stopped(Exception):
     """The error of an answer that was stopped before its end."""
 
 
-def stream(
+def stream_answer(
     model: Model, messages: LanguageModelInput, *, stop: threading.Event | None = None, **bind: Any
 ) -> Iterator[AIMessageChunk]:
     """Yields the chunks of the answer as they arrive.
@@ -37,17 +37,19 @@ def stream(
     Once ``stop`` is set, or the caller closes the iterator, the stream ends at once and without an error, and the
     request upstream is aborted. A model that waits for anything but a connection must look at ``abort.current`` while
     it waits. ``bind`` goes to the model (``response_format=…``, ``extra_body=…``). Raises the errors of errors.py when
-    the model comes from ``client.chat``.
+    the model comes from ``client.build_chat_model``.
     """
     if stop is not None and stop.is_set():
         return
-    call, context = Call(), copy_context()
+    call, context = CuttableCall(), copy_context()
     context.run(current.set, call)  # not in the caller's own context: between two chunks the caller does other things
     chunks: Iterator[AIMessage] = iter(())
     try:
         with watch.over(call, stop):
             chunks = context.run(model.stream, messages, **bind)
-            while (chunk := _next(context, call, chunks)) is not None and not (stop is not None and stop.is_set()):
+            while (chunk := _read_next_chunk(context, call, chunks)) is not None and not (
+                stop is not None and stop.is_set()
+            ):
                 yield chunk
                 if stop is not None and stop.is_set():
                     return
@@ -57,20 +59,20 @@ def stream(
             context.run(chunks.close)
 
 
-def complete(
+def complete_answer(
     model: Model, messages: LanguageModelInput, *, stop: threading.Event | None = None, **bind: Any
 ) -> AIMessage:
     """Returns the whole answer as one message. Raises ``Stopped`` when ``stop`` was set before the answer's end,
-    ``EmptyAnswer`` when no chunk came, else as ``stream``."""
-    whole = summed(list(stream(model, messages, stop=stop, **bind)))
+    ``EmptyAnswer`` when no chunk came, else as ``stream_answer``."""
+    whole = sum_chunks(list(stream_answer(model, messages, stop=stop, **bind)))
     if stop is not None and stop.is_set() and (whole is None or whole.chunk_position != "last"):
         raise Stopped
     if whole is None:
         raise EmptyAnswer
-    return message(whole)
+    return build_plain_message(whole)
 
 
-def summed(chunks: Sequence[AIMessageChunk]) -> AIMessageChunk | None:
+def sum_chunks(chunks: Sequence[AIMessageChunk]) -> AIMessageChunk | None:
     """Returns the chunks of an answer as one; None of none. Sums them once, because the sum of two copies both. The
     text before a sign that it was thought is left out (``model.call.thought``)."""
     begins = next((at for at, chunk in enumerate(chunks) if is_moved(chunk)), 0)
@@ -78,14 +80,14 @@ def summed(chunks: Sequence[AIMessageChunk]) -> AIMessageChunk | None:
     return add_ai_message_chunks(chunks[0], *chunks[1:]) if chunks else None
 
 
-def message(whole: AIMessageChunk) -> AIMessage:
+def build_plain_message(whole: AIMessageChunk) -> AIMessage:
     """Returns a plain message from summed chunks, for the state and the store."""
     plain = message_chunk_to_message(whole)
     assert isinstance(plain, AIMessage)
     return plain
 
 
-def usage(message: AIMessage) -> tuple[int, int, int, bool]:
+def read_token_usage(message: AIMessage) -> tuple[int, int, int, bool]:
     """Returns the tokens that the server counted: (prompt, the part of the prompt from its cache, answer, True).
 
     Returns zeros and False when the server sent no counts, or only zeros, and for a stopped answer. The caller then
@@ -103,7 +105,7 @@ def cut_off(message: AIMessage) -> bool:
     return "length" in str(message.response_metadata.get("finish_reason"))
 
 
-def _next(context: Context, call: Call, chunks: Iterator[AIMessage]) -> AIMessageChunk | None:
+def _read_next_chunk(context: Context, call: CuttableCall, chunks: Iterator[AIMessage]) -> AIMessageChunk | None:
     """Returns the next chunk; None at the end of the answer and after a cut."""
     try:
         call.check()
@@ -112,10 +114,10 @@ def _next(context: Context, call: Call, chunks: Iterator[AIMessage]) -> AIMessag
         if call.is_cut:  # the error of a connection that was shut down, in whatever form the model passes it on
             return None
         raise
-    return None if message is None else _chunk(message)
+    return None if message is None else _convert_to_chunk(message)
 
 
-def _chunk(message: AIMessage) -> AIMessageChunk:
+def _convert_to_chunk(message: AIMessage) -> AIMessageChunk:
     """Returns the message as a chunk. A model that cannot stream gives one message: the only chunk is the last."""
     if isinstance(message, AIMessageChunk):
         return message

@@ -9,9 +9,9 @@ from typing import Any
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
 from model.call.json_reply import complete_shaped
-from model.call.stream import complete, cut_off, usage
+from model.call.stream import complete_answer, cut_off, read_token_usage
 from model.modelset import ModelSet
-from text.clean import clean
+from text.clean import clean_text
 
 
 @dataclass
@@ -43,18 +43,18 @@ class Talk:
         answer = self._answer(response_format, bind)
         self._count(answer)
         self.cut = cut_off(answer)
-        reply = clean(answer.text).strip()
+        reply = clean_text(answer.text).strip()
         self.messages.append(AIMessage(reply))
         return reply
 
     def _answer(self, response_format: dict[str, Any] | None, bind: dict[str, Any]) -> AIMessage:
         model, messages = self.models.utility, list(self.messages)
         if response_format is None:
-            return complete(model, messages, stop=self.stop, **bind)
+            return complete_answer(model, messages, stop=self.stop, **bind)
         return complete_shaped(model, messages, response_format, stop=self.stop, **bind)
 
     def _count(self, answer: AIMessage) -> None:
-        prompt_tokens, _, answer_tokens, exact = usage(answer)
+        prompt_tokens, _, answer_tokens, exact = read_token_usage(answer)
         self.calls += 1
         self.exact = self.exact and exact
         self.prompt_tokens += (

@@ -12,9 +12,9 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, AIMessageChunk
 
+from text.answer.markdown_code import is_in_code
+from text.answer.thought_name import THOUGHT_NAMES
 from text.cut import find_overlap
-from text.markdown_code import is_in_code
-from text.thought_name import THOUGHT_NAMES
 
 THOUGHT, MOVED = "reasoning_content", "thought_before"
 """Names in ``additional_kwargs`` of a chunk: a piece of thought; and the sign that all text before this chunk was one,
@@ -120,7 +120,7 @@ class ThoughtSplitter:
     def _decide(self) -> bool:
         """Reads the beginning, or what follows a thought: a tag, or the answer. Returns False while it may be both."""
         start = self._held.lstrip()
-        low = _lower(start)
+        low = _lower_letters(start)
         tag = next((tag for tag in TAGS if low.startswith(tag)), "")
         if tag:
             self._close, self._held = TAGS[tag], start[len(tag) :]
@@ -135,7 +135,7 @@ class ThoughtSplitter:
         return True
 
     def _read_thought(self) -> tuple[str, bool]:
-        low = _lower(self._held)
+        low = _lower_letters(self._held)
         at = low.find(self._close)
         if at >= 0:
             piece, self._held = self._held[:at], self._held[at + len(self._close) :]
@@ -152,9 +152,9 @@ class ThoughtSplitter:
         if self._has_thought or self.was_unopened is not None:
             piece, self._held = self._held, ""
             return piece, False
-        at = _lower(self._held).find(CLOSING)
+        at = _lower_letters(self._held).find(CLOSING)
         if at < 0:
-            kept = find_overlap(_lower(self._held), CLOSING)
+            kept = find_overlap(_lower_letters(self._held), CLOSING)
             piece, self._held = self._held[: len(self._held) - kept], self._held[len(self._held) - kept :]
             self._answer += piece
             return piece, False
@@ -223,7 +223,7 @@ def _join_text(part: Any) -> str:
 _ASCII = {at: at + 32 for at in range(ord("A"), ord("Z") + 1)}
 
 
-def _lower(text: str) -> str:
+def _lower_letters(text: str) -> str:
     """Returns a text with small letters, each at its place: «İ».lower() is two."""
     return text.translate(_ASCII)
 

@@ -13,9 +13,9 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpx2
 
-from errors import BadSetting, ModelTimeout, ModelUnreachable, redacted
-from model.call.abort import Cut, current
-from model.call.connection import Stream, cuttable, is_loopback
+from errors import BadSetting, ModelTimeout, ModelUnreachable, redact_addresses
+from model.call.abort import CallCut, current
+from model.call.connection import Stream, is_loopback_host, make_cuttable
 from model.call.fault import NO_CREDIT
 
 CONNECT_SECONDS = 10.0
@@ -30,15 +30,15 @@ REST_SECONDS = 0.05
 ``[DONE]``; the end of the body comes right behind it, and only a connection that was read to its end is used again."""
 
 
-def _redact(record: logging.LogRecord) -> bool:
+def _redact_log_record(record: logging.LogRecord) -> bool:
     """Removes the secrets from a request's address in a log record."""
     if isinstance(record.args, tuple):
-        record.args = tuple(redacted(str(arg)) if isinstance(arg, httpx2.URL) else arg for arg in record.args)
+        record.args = tuple(redact_addresses(str(arg)) if isinstance(arg, httpx2.URL) else arg for arg in record.args)
     return True
 
 
 for _name in ("httpx2", "openai._base_client"):
-    logging.getLogger(_name).addFilter(_redact)
+    logging.getLogger(_name).addFilter(_redact_log_record)
 
 
 class Transport(httpx2.BaseTransport):
@@ -46,9 +46,9 @@ class Transport(httpx2.BaseTransport):
     empty account.
 
     There is no limit to the connections, so no request waits for another one. ``keep``: whether connections are used
-    again. Raises ``ModelTimeout``, ``ModelUnreachable`` (no connection in time) and ``Cut``. None of them is an error
-    of httpx, so the OpenAI client does not retry them. The constructor raises ``BadSetting`` when the address of the
-    system's proxy is invalid.
+    again. Raises ``ModelTimeout``, ``ModelUnreachable`` (no connection in time) and ``CallCut``. None of them is an
+    error of httpx, so the OpenAI client does not retry them. The constructor raises ``BadSetting`` when the address of
+    the system's proxy is invalid.
     """
 
     def __init__(self, url: str, seconds: float, *, keep: bool = True) -> None:
@@ -59,7 +59,7 @@ class Transport(httpx2.BaseTransport):
             keepalive_expiry=KEPT_SECONDS,
         )
         try:
-            self._inner = cuttable(httpx2.HTTPTransport(proxy=_proxy(url), limits=limits))
+            self._inner = make_cuttable(httpx2.HTTPTransport(proxy=_find_proxy(url), limits=limits))
         except (ValueError, httpx2.InvalidURL) as error:
             reason = "it is no address of a proxy"
             raise BadSetting(name="HTTPS_PROXY", value="…", reason=reason, reason_code="proxy") from error
@@ -71,7 +71,7 @@ class Transport(httpx2.BaseTransport):
         if call:
             call.check()
         try:
-            response = self._sent(request)
+            response = self._send_request(request)
             response.stream = _Body(response)
             if response.status_code == 429 and any(code.encode() in response.read() for code in NO_CREDIT):
                 response.headers["x-should-retry"] = "false"  # the OpenAI client obeys this header
@@ -85,7 +85,7 @@ class Transport(httpx2.BaseTransport):
                 raise ModelTimeout(url=self._url, seconds=self._seconds) from error
             raise
 
-    def _sent(self, request: httpx2.Request) -> httpx2.Response:
+    def _send_request(self, request: httpx2.Request) -> httpx2.Response:
         """Sends the request; once more when it met a kept connection that the server was just closing."""
         opened = list[str]()
 
@@ -131,19 +131,19 @@ class _Body(httpx2.SyncByteStream):
     def _read_rest(self, connection: Stream) -> None:
         until = time.monotonic() + REST_SECONDS
         connection.longest = REST_SECONDS
-        with contextlib.suppress(httpx2.HTTPError, Cut):
+        with contextlib.suppress(httpx2.HTTPError, CallCut):
             for _ in self._parts or self._stream:
                 if time.monotonic() > until:
                     break
         connection.longest = None
 
 
-def _proxy(url: str) -> str | None:
+def _find_proxy(url: str) -> str | None:
     """Returns the system's proxy for this address; None for this machine's own addresses and for hosts that bypass the
     proxy."""
     parts = urlsplit(url)
     host = parts.hostname or ""
-    if is_loopback(host) or proxy_bypass(host):
+    if is_loopback_host(host) or proxy_bypass(host):
         return None
     proxy = getproxies().get(parts.scheme) or getproxies().get("all")
     return f"http://{proxy}" if proxy and "://" not in proxy else proxy

@@ -40,18 +40,18 @@ class Choice:
         key = self.key.get_secret_value()
         if key and not is_key(key):
             return "key_signs"
-        settings = self.applied(base)
+        settings = self.apply_to_settings(base)
         hosted = self.kind == "hosted" and (settings.openai_base_url or OPENAI) == OPENAI
         return "key_missing" if hosted and settings.openai_api_key is None and not self.kept_key else None
 
-    def applied(self, base: Settings) -> Settings:
+    def apply_to_settings(self, base: Settings) -> Settings:
         """Returns the settings with this choice in them.
 
         The settings' key goes only to the settings' address. Anybody who opens the page may name an address, and must
         not have somebody else's key sent there.
         """
         if self.kind == "embedded":
-            return default.asked(base, self.chat_model)
+            return default.build_embedded_settings(base, self.chat_model)
         fields: dict[str, object] = {"provider": self.kind}
         url = self.url.rstrip("/")
         same_address = self.kind == "hosted" and url in ("", (base.openai_base_url or OPENAI).rstrip("/"))

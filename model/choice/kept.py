@@ -1,8 +1,8 @@
 """The stored choice of a model and its key: both belong to the installation and outlive the page.
 
 The choice is a file in the data folder. The key is in the system's keyring where there is one, else in a file of its
-own that only this user may read (docs/decision/0029-the-chosen-model-is-kept.md). The key is stored with the address
-that it was entered for, and no other address gets it.
+own that only this user may read (decision 14). The key is stored with the address that it was entered for, and no
+other address gets it.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Kept:
         return self.choices.get(kind) or Choice(kind)
 
 
-def read(settings: Settings) -> Kept:
+def load_model_choices(settings: Settings) -> Kept:
     """Returns the stored choices; none where the settings forbid the choice of a model, or the file cannot be read."""
     if not settings.model_choice:
         return Kept()
@@ -99,7 +99,7 @@ def read(settings: Settings) -> Kept:
     return Kept(current, choices, stored.hosted.key if stored.hosted else None)
 
 
-def stamp(settings: Settings) -> Stamp | None:
+def read_choices_stamp(settings: Settings) -> Stamp | None:
     """Returns a value that changes whenever the stored choices change, also by another process; None while nothing is
     stored."""
     try:
@@ -109,34 +109,35 @@ def stamp(settings: Settings) -> Stamp | None:
     return state.st_mtime_ns, state.st_size, state.st_ino
 
 
-def keep(settings: Settings, choice: Choice) -> None:
+def save_model_choice(settings: Settings, choice: Choice) -> None:
     """Stores this choice and puts it in use; deletes an earlier key for another address.
 
     Raises ``DiskFull`` and ``StoreUnavailable``; the earlier choice then stays stored.
     """
-    stored = read(settings)
+    stored = load_model_choices(settings)
     place = stored.place if choice.kept_key or choice.kind != "hosted" else None
     if choice.key.get_secret_value():
         place = _keep_key(settings, _Secret(url=hosted_address(choice, settings), key=choice.key.get_secret_value()))
     keyless = replace(choice, key=SecretStr(""), kept_key=choice.kind == "hosted" and place is not None)
-    _write(settings, Kept(choice.kind, {**stored.choices, choice.kind: keyless}, place))
+    _write_choices(settings, Kept(choice.kind, {**stored.choices, choice.kind: keyless}, place))
     if place is None and stored.place is not None:  # last: if the choice cannot be written, its key stays
         _drop_key(settings)
 
 
-def drop(settings: Settings) -> None:
-    """Puts the settings' own model in use again; the entered values stay for the next time. Raises as ``keep`` does."""
-    _write(settings, replace(read(settings), current=None))
+def restore_settings_model(settings: Settings) -> None:
+    """Puts the settings' own model in use again; the entered values stay for the next time. Raises as
+    ``save_model_choice`` does."""
+    _write_choices(settings, replace(load_model_choices(settings), current=None))
 
 
 def forget_key(settings: Settings) -> None:
-    """Deletes the key; a hosted choice is then no longer in use. Raises as ``keep`` does."""
-    stored = read(settings)
+    """Deletes the key; a hosted choice is then no longer in use. Raises as ``save_model_choice`` does."""
+    stored = load_model_choices(settings)
     _drop_key(settings)
     choices = dict(stored.choices)
     if "hosted" in choices:
         choices["hosted"] = replace(choices["hosted"], kept_key=False)
-    _write(settings, Kept(None if stored.current == "hosted" else stored.current, choices))
+    _write_choices(settings, Kept(None if stored.current == "hosted" else stored.current, choices))
 
 
 def with_key(settings: Settings, choice: Choice) -> Choice:
@@ -146,35 +147,35 @@ def with_key(settings: Settings, choice: Choice) -> Choice:
     """
     if not choice.kept_key or choice.key.get_secret_value():
         return choice
-    place = read(settings).place
+    place = load_model_choices(settings).place
     secret = _from_ring(settings) if place == "keyring" else _from_file(settings)
     if secret is None or secret.url != hosted_address(choice, settings):
-        raise KeyLocked(place=where(settings, place or "file"))
+        raise KeyLocked(place=name_key_place(settings, place or "file"))
     return replace(choice, key=SecretStr(secret.key))
 
 
-def applied(settings: Settings, *, key: bool = True) -> Settings:
+def apply_stored_choice(settings: Settings, *, key: bool = True) -> Settings:
     """Returns the settings with the choice in use, for programs without a page. ``key``: whether the program needs the
     key.
 
     Raises ``KeyLocked``.
     """
-    choice = read(settings).choice
+    choice = load_model_choices(settings).choice
     if choice is None:
         return settings
     if not key and choice.kept_key:
         choice = replace(choice, key=SecretStr("kept"))  # a placeholder for the key
-    return (with_key(settings, choice) if key else choice).applied(settings)
+    return (with_key(settings, choice) if key else choice).apply_to_settings(settings)
 
 
-def next_place(settings: Settings) -> Place:
+def choose_key_place(settings: Settings) -> Place:
     """Returns where a key that is entered now would be stored."""
-    return "keyring" if _ring() is not None else "file"
+    return "keyring" if _find_keyring() is not None else "file"
 
 
-def where(settings: Settings, place: Place) -> str:
+def name_key_place(settings: Settings, place: Place) -> str:
     """Returns the name of a place: the keyring's name or the file's path."""
-    ring = _ring() if place == "keyring" else None
+    ring = _find_keyring() if place == "keyring" else None
     return ring.name if ring is not None else str(settings.data_dir / KEY_FILE)
 
 
@@ -182,7 +183,7 @@ def hosted_address(choice: Choice, settings: Settings) -> str:
     return (choice.url or settings.openai_base_url or OPENAI).rstrip("/")
 
 
-def _write(settings: Settings, kept: Kept) -> None:
+def _write_choices(settings: Settings, kept: Kept) -> None:
     entries: dict[Kind, _Entry] = {
         kind: _Entry(
             url=choice.url,
@@ -193,12 +194,12 @@ def _write(settings: Settings, kept: Kept) -> None:
         for kind, choice in kept.choices.items()
     }
     stored = _File(current=kept.current, **{str(kind): entry for kind, entry in entries.items()})
-    _put(settings.data_dir / FILE, stored.model_dump_json(indent=1))
+    _write_private_file(settings.data_dir / FILE, stored.model_dump_json(indent=1))
 
 
-def _put(path: Path, text: str) -> None:
+def _write_private_file(path: Path, text: str) -> None:
     try:
-        private.write(path, text)
+        private.write_private_file(path, text)
     except OSError as error:
         if error.errno == errno.ENOSPC:
             raise DiskFull(path=str(path), needed="more", free="none") from error
@@ -212,26 +213,26 @@ def _keep_key(settings: Settings, secret: _Secret) -> Place:
     """Stores the key in the keyring or, if the keyring refuses or is missing, in the file; returns which. A key in the
     keyring replaces the file."""
     text, path = secret.model_dump_json(), settings.data_dir / KEY_FILE
-    if (ring := _ring()) is not None:
+    if (ring := _find_keyring()) is not None:
         try:
-            _within(lambda: ring.set_password(SERVICE, _account(settings), text))
+            _call_keyring(lambda: ring.set_password(SERVICE, _name_keyring_account(settings), text))
         except _RingFailed as error:
             log.warning("the keyring did not take the key: %s", error)
         else:
-            _remove(path)
+            _remove_stored_file(path)
             return "keyring"
-    _put(path, text)
+    _write_private_file(path, text)
     return "file"
 
 
 def _drop_key(settings: Settings) -> None:
-    if (ring := _ring()) is not None:
+    if (ring := _find_keyring()) is not None:
         with suppress(_RingFailed):  # the keyring may never have had the key
-            _within(lambda: ring.delete_password(SERVICE, _account(settings)))
-    _remove(settings.data_dir / KEY_FILE)
+            _call_keyring(lambda: ring.delete_password(SERVICE, _name_keyring_account(settings)))
+    _remove_stored_file(settings.data_dir / KEY_FILE)
 
 
-def _remove(path: Path) -> None:
+def _remove_stored_file(path: Path) -> None:
     try:
         path.unlink(missing_ok=True)
     except OSError as error:
@@ -239,39 +240,43 @@ def _remove(path: Path) -> None:
 
 
 def _from_ring(settings: Settings) -> _Secret | None:
-    ring = _ring()
+    ring = _find_keyring()
     try:
-        text = _within(lambda: ring.get_password(SERVICE, _account(settings))) if ring is not None else None
+        text = (
+            _call_keyring(lambda: ring.get_password(SERVICE, _name_keyring_account(settings)))
+            if ring is not None
+            else None
+        )
     except _RingFailed as error:
         log.warning("the keyring did not give the key: %s", error)
         return None
-    return _secret(text)
+    return _parse_secret(text)
 
 
 def _from_file(settings: Settings) -> _Secret | None:
     path = settings.data_dir / KEY_FILE
-    private.shut(path)
+    private.restrict_to_owner(path)
     try:
-        return _secret(path.read_text("utf-8"))
+        return _parse_secret(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError):
         return None
 
 
-def _secret(text: str | None) -> _Secret | None:
+def _parse_secret(text: str | None) -> _Secret | None:
     try:
         return _Secret.model_validate(json.loads(text)) if text else None
     except ValueError:  # pydantic's ValidationError too
         return None
 
 
-def _account(settings: Settings) -> str:
+def _name_keyring_account(settings: Settings) -> str:
     """Returns the name of the key's owner in the keyring: the installation, by its name and its data folder. Another
     installation on this machine has a key of its own."""
     folder = hashlib.sha256(str(settings.data_dir.resolve()).encode("utf-8", "surrogatepass")).hexdigest()[:16]
     return f"{settings.tenant}:{folder}"
 
 
-def _ring() -> KeyringBackend | None:
+def _find_keyring() -> KeyringBackend | None:
     """Returns the system's keyring; None where there is none, or only one that keeps nothing or keeps it unencrypted
     (keyring gives these a priority below 1)."""
     try:
@@ -288,7 +293,7 @@ class _RingFailed(Exception):
     """The error of a keyring that refused, or did not answer."""
 
 
-def _within(call: Callable[[], T]) -> T:
+def _call_keyring(call: Callable[[], T]) -> T:
     """Returns the result of a keyring call; waits for ``RING_SECONDS`` at most. Raises ``_RingFailed`` with the kind of
     error."""
     results: list[T] = []

@@ -14,7 +14,7 @@ from model.choice.choice import KINDS, Choice, Kind
 from model.choice.kept import Kept
 from model.choice.probe import Listed
 from model.embedded.catalogue import OFFERED, show_name
-from model.price import rate
+from model.price import find_price_rate
 from settings import Settings
 
 log = logging.getLogger(__name__)
@@ -89,7 +89,7 @@ def _offer_hosted(settings: Settings, stored: Kept) -> Iterator[ModelOffer]:
         url = kept.hosted_address(choice, settings)
         named = [Listed(choice.chat_model, None)] if choice.chat_model else []  # a server need not list its models
         try:
-            listed = resolve.list_hosted(kept.with_key(settings, choice).applied(settings))
+            listed = resolve.list_hosted(kept.with_key(settings, choice).apply_to_settings(settings))
         except GieokError as error:
             log.info("a hosted address lists no models: %s", error.code)
             listed = ()
@@ -113,6 +113,6 @@ def _offer_embedded(settings: Settings) -> Iterator[ModelOffer]:
 
 
 def _price_model(kind: Kind, url: str, model: Listed) -> ModelOffer:
-    price = rate(model.name, url)
+    price = find_price_rate(model.name, url)
     context = model.context or (price.context if price else None)
     return ModelOffer(kind, url, model.name, price.prompt if price else None, price.answer if price else None, context)

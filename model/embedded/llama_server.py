@@ -30,8 +30,8 @@ import psutil
 
 import private
 from errors import EmbeddedFailed, MissingExtra
-from model.call.connection import authorities
-from model.file_lock import exclusive, held, open_lock, written
+from model.call.connection import load_system_authorities
+from model.file_lock import hold_file_lock, is_lock_held, open_lock, translate_disk_errors
 from settings import Settings, child_environment
 
 CALM = {"GOMP_SPINCOUNT": "1000"}
@@ -39,7 +39,7 @@ CALM = {"GOMP_SPINCOUNT": "1000"}
 hundred places of every token, by GNU OpenMP. By default they spin there for milliseconds. Beside busy processes the
 spinning threads burn the very time that the awaited thread needs: 31 tokens a second idle, 0.5 to 10 beside a busy
 process. With threads that sleep after 1,000 rounds: 27 to 30 idle, and 12 to 15 beside one or two busy processes
-(decision 16)."""
+(decision 8)."""
 START_SECONDS = 300.0
 _ROOT = Path(__file__).resolve().parents[2]
 _clients: dict[Path, int] = {}
@@ -93,7 +93,7 @@ class _Plan:
         ]
 
 
-def connect(settings: Settings, path: Path) -> Embedded:
+def connect_embedded_server(settings: Settings, path: Path) -> Embedded:
     """Returns the server for these weights; starts the server when it does not run. This process stays a client until
     it ends.
 
@@ -101,48 +101,56 @@ def connect(settings: Settings, path: Path) -> Embedded:
     it replaces a server that died, at the same address with the same key when that address is still free. Blocks while
     the model loads. Raises ``EmbeddedFailed`` with the reason and the log, and ``MissingExtra`` without ``xllamacpp``.
     """
-    plan = _plan(settings, path)
-    with written(plan.folder):
-        _join(plan.folder)
-        running = _running(plan)
+    plan = _build_server_plan(settings, path)
+    with translate_disk_errors(plan.folder):
+        _join_server_clients(plan.folder)
+        running = _find_running_server(plan)
         if running is not None:
             return running
-        with exclusive(plan.folder / "start.lock"):
-            return _running(plan) or _start(plan)
+        with hold_file_lock(plan.folder / "start.lock"):
+            return _find_running_server(plan) or _start_embedded_server(plan)
 
 
-def release() -> None:
+def release_servers() -> None:
     """Stops being a client of any server; a server ends by itself when it has no other clients."""
     with _guard:
         while _clients:
             os.close(_clients.popitem()[1])
 
 
-def threads(settings: Settings) -> int:
+def count_server_threads(settings: Settings) -> int:
     """Returns the threads of the setting, or the number of physical cores, at most 8."""
     return settings.embedded_threads or min(psutil.cpu_count(logical=False) or os.cpu_count() or 1, 8)
 
 
-def name(settings: Settings) -> str:
+def name_embedded_model(settings: Settings) -> str:
     """Returns the model's name: its name in the catalogue, or that of the user's own file."""
     return settings.embedded_model if settings.embedded_path is None else settings.embedded_path.stem
 
 
-def states(settings: Settings) -> Path:
+def locate_slot_states(settings: Settings) -> Path:
     """Returns the folder of saved slot states, shared by all configurations."""
     return settings.data_dir.resolve() / "embedded" / "prefix"
 
 
-def _plan(settings: Settings, path: Path) -> _Plan:
+def _build_server_plan(settings: Settings, path: Path) -> _Plan:
     path = path.resolve()
-    size, count, context = path.stat().st_size, threads(settings), settings.embedded_context
+    size, count, context = path.stat().st_size, count_server_threads(settings), settings.embedded_context
     short = hashlib.sha256(repr((str(path), size, context, count)).encode()).hexdigest()[:12]
     data = settings.data_dir.resolve()
     log = data / "log" / f"embedded-{short}.log"
-    return _Plan(data / "embedded" / short, log, path, name(settings), context, count, states(settings))
+    return _Plan(
+        data / "embedded" / short,
+        log,
+        path,
+        name_embedded_model(settings),
+        context,
+        count,
+        locate_slot_states(settings),
+    )
 
 
-def _join(folder: Path) -> None:
+def _join_server_clients(folder: Path) -> None:
     """Takes the shared clients' lock and holds it until this process ends; waits while a server is just ending."""
     with _guard:
         if folder not in _clients:
@@ -151,7 +159,7 @@ def _join(folder: Path) -> None:
             _clients[folder] = descriptor
 
 
-def _running(plan: _Plan) -> Embedded | None:
+def _find_running_server(plan: _Plan) -> Embedded | None:
     """Returns the server that the state file names; None unless its process lives and, asked once, answers and takes
     the key."""
     try:
@@ -159,21 +167,21 @@ def _running(plan: _Plan) -> Embedded | None:
         server = Embedded(state["url"], state["key"], state["pid"], plan.log)
     except (OSError, ValueError, KeyError):
         return None
-    if not held(plan.server) or plan.server.read_text() != str(server.pid):
+    if not is_lock_held(plan.server) or plan.server.read_text() != str(server.pid):
         return None
     if server not in _checked:
-        if not _answers(server):
+        if not _is_answering_server(server):
             return None
         _checked.add(server)
     return server
 
 
-def _answers(found: Embedded) -> bool:
+def _is_answering_server(found: Embedded) -> bool:
     """Returns whether /health is fine and the server takes the key. A server that answers too late counts as alive: it
     is busy."""
     headers = {"Authorization": f"Bearer {found.key}"}
     try:
-        with httpx2.Client(timeout=10.0, trust_env=False, verify=authorities()) as client:
+        with httpx2.Client(timeout=10.0, trust_env=False, verify=load_system_authorities()) as client:
             health = client.get(found.url.removesuffix("/v1") + "/health")
             models = client.get(found.url + "/models", headers=headers)
     except httpx2.TimeoutException:
@@ -183,17 +191,17 @@ def _answers(found: Embedded) -> bool:
     return health.status_code == 200 and models.status_code == 200
 
 
-def _start(plan: _Plan) -> Embedded:
+def _start_embedded_server(plan: _Plan) -> Embedded:
     """Starts the server and waits until it is ready; the caller holds ``start.lock``."""
     if importlib.util.find_spec("xllamacpp") is None:
         raise MissingExtra(feature="The embedded model", package="xllamacpp")
     _end_deaf(plan)
-    process = _spawn(plan)
+    process = _spawn_llama_server(plan)
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
         if process.poll() is not None:
-            raise EmbeddedFailed(name=plan.name, **_reason(process.returncode, plan.log), log=str(plan.log))
-        server = _running(plan)
+            raise EmbeddedFailed(name=plan.name, **_find_end_reason(process.returncode, plan.log), log=str(plan.log))
+        server = _find_running_server(plan)
         if server is not None:
             return server
         time.sleep(0.05)
@@ -205,20 +213,20 @@ def _start(plan: _Plan) -> Embedded:
 
 def _end_deaf(plan: _Plan) -> None:
     """Kills a server that lives but does not answer, or whose starter died while the server was loading."""
-    if not held(plan.server):
+    if not is_lock_held(plan.server):
         return
     with contextlib.suppress(OSError, ValueError):
         os.kill(int(plan.server.read_text()), signal.SIGKILL)
     deadline = time.monotonic() + 10
-    while held(plan.server) and time.monotonic() < deadline:
+    while is_lock_held(plan.server) and time.monotonic() < deadline:
         time.sleep(0.05)
 
 
-def _spawn(plan: _Plan) -> subprocess.Popen[bytes]:
+def _spawn_llama_server(plan: _Plan) -> subprocess.Popen[bytes]:
     """Starts the server process in a session of its own, so that Ctrl-C in a terminal does not reach it."""
     private.make_folder(plan.log.parent)
     for folder in (plan.log.parent, plan.state.parent, plan.states):
-        private.shut_all(folder)
+        private.restrict_folder_to_owner(folder)
     if plan.log.exists():
         plan.log.replace(plan.log.with_suffix(".log.old"))
     environment = CALM | child_environment()
@@ -233,14 +241,14 @@ def _spawn(plan: _Plan) -> subprocess.Popen[bytes]:
 
 
 @atexit.register
-def _leave() -> None:
+def _mute_child_warnings() -> None:
     """Suppresses ``Popen``'s warning about a child that still runs, because a server outlives the process that started
     it."""
     for child in _started:
         child.returncode = child.poll() or 0
 
 
-def _reason(code: int, path: Path) -> dict[str, Any]:
+def _find_end_reason(code: int, path: Path) -> dict[str, Any]:
     """Returns why the process ended, as values of an error: the first error line of its log, or how the process
     ended."""
     if code == -signal.SIGKILL:

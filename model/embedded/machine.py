@@ -9,22 +9,24 @@ import psutil
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class MachineResources:
     """The resources that a model can use now. ``cores``: physical ones; ``free``: bytes of available memory."""
 
     cores: int
     free: int
 
 
-def room() -> Room:
+def measure_machine_resources() -> MachineResources:
     """Returns the resources of this machine."""
-    return Room(psutil.cpu_count(logical=False) or psutil.cpu_count() or 1, psutil.virtual_memory().available)
+    return MachineResources(
+        psutil.cpu_count(logical=False) or psutil.cpu_count() or 1, psutil.virtual_memory().available
+    )
 
 
-def machine() -> dict[str, object]:
+def describe_machine() -> dict[str, object]:
     """Returns cores (physical and logical), memory in GiB, Python and platform."""
     return {
-        "physical_cores": room().cores,
+        "physical_cores": measure_machine_resources().cores,
         "logical_cores": psutil.cpu_count() or 1,
         "memory_gib": round(psutil.virtual_memory().total / 2**30, 1),
         "python": platform.python_version(),

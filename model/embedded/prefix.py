@@ -2,7 +2,7 @@
 
 llama.cpp reads a prompt only from the place where it differs from the prompt in its slot. All prompts of a language
 share their beginning. So the server first reads only that beginning, and saves the slot below
-``data_dir/embedded/prefix``. From then on the server restores the file, in 15 ms instead of seconds (decision 16).
+``data_dir/embedded/prefix``. From then on the server restores the file, in 15 ms instead of seconds.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class Prefixes:
 
     def _used(self) -> bool:
         try:
-            return slot.tokens(self._connect(), RESTORE_SECONDS) > 0
+            return slot.count_slot_tokens(self._connect(), RESTORE_SECONDS) > 0
         except httpx2.HTTPError:
             return True
 
@@ -116,13 +116,13 @@ class Prefixes:
         if path is None:
             return False
         try:
-            slot.restore(server, path.name, RESTORE_SECONDS)
+            slot.restore_slot(server, path.name, RESTORE_SECONDS)
             os.utime(path)
         except httpx2.TimeoutException:  # the slot is at work
             return False
         except (httpx2.HTTPError, OSError) as error:
             log.warning("the saved prompt %s could not be restored: %s", path.name, error)
-            _remove(path)
+            _remove_prefix_file(path)
             return False
         _standing[server.pid] = prefix
         return True
@@ -131,14 +131,14 @@ class Prefixes:
         """Has the slot read the prefix and saves the slot; the file has another name until it is complete."""
         server, fresh = self._connect(), self._folder / f"{self._key(prefix)}-{os.getpid()}.new"
         try:
-            slot.read(server, prefix.body(), READ_SECONDS)
+            slot.read_into_slot(server, prefix.body(), READ_SECONDS)
             _standing[server.pid] = prefix
-            slot.save(server, fresh.name, READ_SECONDS)
-            fresh.replace(self._folder / f"{self._key(prefix)}-{_digest(fresh)}.state")
+            slot.save_slot(server, fresh.name, READ_SECONDS)
+            fresh.replace(self._folder / f"{self._key(prefix)}-{_digest_file(fresh)}.state")
             self._tidy()
         except (httpx2.HTTPError, OSError) as error:
             log.warning("the beginning of prompts could not be saved: %s", error)
-            _remove(fresh)
+            _remove_prefix_file(fresh)
 
     def _key(self, prefix: Prefix) -> str:
         identity = json.dumps([self._model, prefix.text, prefix.tools])
@@ -147,23 +147,23 @@ class Prefixes:
     def _file(self, prefix: Prefix) -> Path | None:
         """Returns the prefix's file; removes files whose content differs from the saved content."""
         for path in self._folder.glob(f"{self._key(prefix)}-*.state"):
-            if path.stem.endswith(_digest(path)):
+            if path.stem.endswith(_digest_file(path)):
                 return path
-            _remove(path)
+            _remove_prefix_file(path)
         return None
 
     def _tidy(self) -> None:
         """Removes all but the most recently used files, also those that a killed process left."""
         old = sorted(self._folder.iterdir(), key=lambda path: path.stat().st_mtime)[:-KEPT]
         for path in old:
-            _remove(path)
+            _remove_prefix_file(path)
 
 
-def _remove(path: Path) -> None:
+def _remove_prefix_file(path: Path) -> None:
     with contextlib.suppress(OSError):
         path.unlink()
 
 
-def _digest(path: Path) -> str:
+def _digest_file(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()[:32]

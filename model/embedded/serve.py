@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 import xllamacpp
 
 import private
-from model.file_lock import open_lock, try_lock, unlock
+from model.file_lock import open_lock, release_lock, try_lock
 
 log = logging.getLogger(__name__)
 
@@ -32,12 +32,12 @@ Reading is as fast as with 512; with 32 it is a tenth slower."""
 NGRAM = 16
 """Length of a repetition, in tokens. When the answer repeats this many tokens of the conversation, the model gets as
 many tokens from there as a draft, which it checks in one go. Copying is faster, other answers are not slower
-(decision 16)."""
+(decision 8)."""
 LINGER = 2.0
 _LOOK = 0.5
 
 
-def main(arguments: list[str] | None = None) -> None:
+def serve_embedded_model(arguments: list[str] | None = None) -> None:
     """Serves until no client is left; exits with 1 when the model cannot be loaded, with 3 when another server runs."""
     parser = argparse.ArgumentParser(prog="python -m model.embedded.serve", description="The embedded model's process.")
     parser.add_argument("folder", type=Path, help="what its clients share: locks and state")
@@ -47,19 +47,21 @@ def main(arguments: list[str] | None = None) -> None:
     for option in ("context", "threads"):
         parser.add_argument(f"--{option}", type=int, required=True)
     options = parser.parse_args(arguments)
-    running, clients = _lock(options.folder / "server.lock"), open_lock(options.folder / "clients.lock")
+    running, clients = _take_server_lock(options.folder / "server.lock"), open_lock(options.folder / "clients.lock")
     if running is None:
         sys.exit(3)
     _first_to_go()
     state = options.folder / "state.json"
-    server, key = _serve(options, *_before(state))
-    private.write(state, json.dumps({"url": f"{server.listening_address}/v1", "key": key, "pid": os.getpid()}))
+    server, key = _start_llama_server(options, *_read_earlier_address(state))
+    private.write_private_file(
+        state, json.dumps({"url": f"{server.listening_address}/v1", "key": key, "pid": os.getpid()})
+    )
     _until_alone(clients)
     state.unlink(missing_ok=True)
     os._exit(0)
 
 
-def _lock(path: Path) -> int | None:
+def _take_server_lock(path: Path) -> int | None:
     """Takes the lock of the one server until this process ends, and writes this process's id into the file. Returns
     None when another server holds the lock."""
     descriptor = open_lock(path)
@@ -78,7 +80,7 @@ def _first_to_go() -> None:
         log.debug("no oom_score_adj here")
 
 
-def _before(path: Path) -> tuple[int, str]:
+def _read_earlier_address(path: Path) -> tuple[int, str]:
     """Returns the port and the key of a server that died, so that its clients go on with this one; else (0, new
     key)."""
     try:
@@ -86,10 +88,10 @@ def _before(path: Path) -> tuple[int, str]:
         port, key = int(urlsplit(state["url"]).port or 0), str(state["key"])
     except (OSError, ValueError, KeyError):
         return 0, secrets.token_urlsafe(32)
-    return (port, key) if _free(port) else (0, secrets.token_urlsafe(32))
+    return (port, key) if _is_free_port(port) else (0, secrets.token_urlsafe(32))
 
 
-def _free(port: int) -> bool:
+def _is_free_port(port: int) -> bool:
     """Returns whether nobody listens at the port and this process can have it. Connections of the dead server may still
     be closing there."""
     with socket.socket() as probe, socket.socket() as bound:
@@ -103,10 +105,10 @@ def _free(port: int) -> bool:
     return True
 
 
-def _serve(options: argparse.Namespace, port: int, key: str) -> tuple[xllamacpp.Server, str]:
+def _start_llama_server(options: argparse.Namespace, port: int, key: str) -> tuple[xllamacpp.Server, str]:
     """Loads the model and listens; returns when the server is ready."""
-    params = parameters(options.weights, options.name, options.context, options.threads)
-    params.slot_save_path = _folder(options.states)
+    params = build_server_parameters(options.weights, options.name, options.context, options.threads)
+    params.slot_save_path = _prepare_states_folder(options.states)
     params.port = port
     params.api_keys = [key]
     try:
@@ -115,7 +117,7 @@ def _serve(options: argparse.Namespace, port: int, key: str) -> tuple[xllamacpp.
         sys.exit(f"RuntimeError: {error}")
 
 
-def _folder(path: Path) -> str:
+def _prepare_states_folder(path: Path) -> str:
     """Returns the path with a slash at its end, because llama.cpp appends a name directly; "" where the folder cannot
     exist."""
     try:
@@ -126,8 +128,8 @@ def _folder(path: Path) -> str:
     return f"{path}/"
 
 
-def parameters(weights: str, name: str, context: int, threads: int) -> xllamacpp.CommonParams:
-    """Returns the parameters of a server with one slot: a second caller waits for the first (decision 16).
+def build_server_parameters(weights: str, name: str, context: int, threads: int) -> xllamacpp.CommonParams:
+    """Returns the parameters of a server with one slot: a second caller waits for the first.
 
     ``cache_ram_mib`` must be 0: with prompts kept beyond the slot, two callers at once end in a loop. Without a memory
     map the process takes a quarter less memory, because llama.cpp keeps its own copy of most weights.
@@ -166,9 +168,9 @@ def _until_alone(clients: int) -> None:
             alone = alone or time.monotonic()
             if time.monotonic() - alone >= LINGER:
                 return
-            unlock(clients)
+            release_lock(clients)
         time.sleep(_LOOK)
 
 
 if __name__ == "__main__":
-    main()
+    serve_embedded_model()

@@ -16,35 +16,35 @@ CALL: dict[str, Any] = {"id_slot": 0, "cache_prompt": True}
 """Fields of every request: use the slot, and read only the part of the prompt that differs from its content."""
 
 
-def tokens(server: Embedded, seconds: float) -> int:
+def count_slot_tokens(server: Embedded, seconds: float) -> int:
     """Returns how many tokens the slot holds: 0 in a server that just started."""
-    with _client(server, seconds) as client:
+    with _open_slot_client(server, seconds) as client:
         slots = client.get("/slots").raise_for_status().json()
     return int(slots[0].get("n_prompt_tokens", 0))
 
 
-def read(server: Embedded, body: dict[str, Any], seconds: float) -> None:
+def read_into_slot(server: Embedded, body: dict[str, Any], seconds: float) -> None:
     """Has the slot read a prompt; uses nothing of the answer."""
-    _post(server, "/v1/chat/completions", {**body, **CALL, "max_tokens": 0}, seconds)
+    _post_to_server(server, "/v1/chat/completions", {**body, **CALL, "max_tokens": 0}, seconds)
 
 
-def save(server: Embedded, name: str, seconds: float) -> None:
+def save_slot(server: Embedded, name: str, seconds: float) -> None:
     """Saves the slot's content to the file ``name``."""
-    _post(server, "/slots/0?action=save", {"filename": name}, seconds)
+    _post_to_server(server, "/slots/0?action=save", {"filename": name}, seconds)
 
 
-def restore(server: Embedded, name: str, seconds: float) -> None:
+def restore_slot(server: Embedded, name: str, seconds: float) -> None:
     """Restores the slot's content from the file ``name``. Waits while the slot is at work; after a failure the slot is
     empty."""
-    _post(server, "/slots/0?action=restore", {"filename": name}, seconds)
+    _post_to_server(server, "/slots/0?action=restore", {"filename": name}, seconds)
 
 
-def _post(server: Embedded, path: str, body: dict[str, Any], seconds: float) -> None:
-    with _client(server, seconds) as client:
+def _post_to_server(server: Embedded, path: str, body: dict[str, Any], seconds: float) -> None:
+    with _open_slot_client(server, seconds) as client:
         client.post(path, json=body).raise_for_status()
 
 
-def _client(server: Embedded, seconds: float) -> httpx2.Client:
+def _open_slot_client(server: Embedded, seconds: float) -> httpx2.Client:
     """Returns an HTTP client. ``verify`` is off because loopback has no TLS, and loading certificates takes 50 ms."""
     headers = {"Authorization": f"Bearer {server.key}"}
     url = server.url.removesuffix("/v1")

@@ -9,8 +9,8 @@ from rich.progress import Progress as Bar
 from errors import GieokError
 from model.choice import default, kept
 from model.embedded import weights
-from model.embedded.download import amount
-from settings import Settings, load
+from model.embedded.download import format_download_size
+from settings import Settings, load_settings
 
 _STEP = {
     "huggingface": "From Hugging Face",
@@ -20,13 +20,13 @@ _STEP = {
 }
 
 
-def fetch() -> int:
+def fetch_needed_weights() -> int:
     """Fetches the weights when they are needed. Returns 0 when the weights are there or not needed; returns 1 and
     prints the reason when they cannot be had."""
     console = Console(stderr=True)
     try:
-        settings = kept.applied(load(), key=False)
-        if weights.ready(settings) or not _needed(settings):
+        settings = kept.apply_stored_choice(load_settings(), key=False)
+        if weights.has_ready_weights(settings) or not _needs_embedded_weights(settings):
             return 0
         path = _with_bar(settings, console)
     except GieokError as error:
@@ -39,7 +39,7 @@ def fetch() -> int:
     return 0
 
 
-def _needed(settings: Settings) -> bool:
+def _needs_embedded_weights(settings: Settings) -> bool:
     from model.choice import resolve  # here: it takes a second, and the weights are usually there
 
     return resolve.needs_weights(settings)
@@ -47,12 +47,12 @@ def _needed(settings: Settings) -> bool:
 
 def _with_bar(settings: Settings, console: Console) -> str:
     columns = ("{task.description}", BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
-    entry = default.choose(settings)
-    console.print(f"Fetching the weights of {entry.name} ({amount(entry.size)}, once).")
+    entry = default.choose_weights(settings)
+    console.print(f"Fetching the weights of {entry.name} ({format_download_size(entry.size)}, once).")
     with Bar(*columns, console=console, transient=True) as bar:
         task = bar.add_task("Looking", total=None)
 
         def show(step: weights.FetchProgress) -> None:
             bar.update(task, description=_STEP[step.source], completed=step.done, total=step.total)
 
-        return str(weights.ensure(settings, show))
+        return str(weights.ensure_weights(settings, show))

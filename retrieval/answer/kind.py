@@ -24,21 +24,28 @@ _THERE = r"(?:\s?문서)?(?:에서|에는|에도|\s?중에|에\s?(?:뭐라|어�
 def asked_for(question: str) -> Filters:
     """Returns the type and the language of the documents that the question wants searched; ``Filters()`` when it names
     none. A question that names both types is about the types, so it limits the search to neither."""
-    types = [kind for kind, words in _TYPES.items() if _said(words, question)]
-    kind = types[0] if len(types) == 1 and _said(_place(_TYPES[types[0]], r"(?:\w+\s+)?", ""), question) else None
+    types = [kind for kind, words in _TYPES.items() if _has_question_pattern(words, question)]
+    kind = (
+        types[0]
+        if len(types) == 1
+        and _has_question_pattern(_build_place_pattern(_TYPES[types[0]], r"(?:\w+\s+)?", ""), question)
+        else None
+    )
     languages = [
         language
         for language, words in _LANGUAGES.items()
-        if _said(_place(_DOCUMENT, rf"(?:{words})\s+", rf"(?:{words})(?:로\s?(?:된|쓴|쓰인))?\s?"), question)
+        if _has_question_pattern(
+            _build_place_pattern(_DOCUMENT, rf"(?:{words})\s+", rf"(?:{words})(?:로\s?(?:된|쓴|쓰인))?\s?"), question
+        )
     ]
     return Filters(doc_type=kind, language=languages[0] if len(languages) == 1 else None)
 
 
-def _place(kind: str, english: str, korean: str) -> str:
+def _build_place_pattern(kind: str, english: str, korean: str) -> str:
     """Returns a pattern for documents of a kind as the place to search. ``english``, ``korean``: patterns of the words
     before the kind in each language."""
     return rf"{_IN}{english}(?:{kind})\b|{korean}(?:{kind}){_THERE}"
 
 
-def _said(pattern: str, question: str) -> bool:
+def _has_question_pattern(pattern: str, question: str) -> bool:
     return bool(re.search(pattern, question, re.IGNORECASE))

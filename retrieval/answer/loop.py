@@ -5,8 +5,8 @@
                ▲            └─ search_again | get_section ─┐
                └───────────────────────────────────────────┘
 
-The first call is ``search_all``, or ``search_by_metadata`` where the question names a kind of documents
-(``retrieval.answer.kind``); if that finds nothing, ``search_all`` follows.
+The first call is ``call_search_all``, or ``search_by_metadata`` where the question names a kind of documents
+(``retrieval.answer.kind``); if that finds nothing, ``call_search_all`` follows.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from errors import PassageUnknown
 from model.call.interrupt import stopping
 from model.modelset import ModelSet
 from retrieval.answer import fallback
-from retrieval.answer.judge import SHOWN, Judgement, Shown, Verdict, judge
+from retrieval.answer.judge import SHOWN, Judgement, ShownPassage, Verdict, judge_passages
 from retrieval.answer.kind import asked_for
 from retrieval.answer.lookup import CUT, Cited, LookUp, SearchStep, Sufficiency, Tool
 from retrieval.document import Filters, Hit, Passage, Section
@@ -54,12 +54,12 @@ class Searching(Protocol):
     def section(self, id_: str) -> Section: ...
 
     @property
-    def unrelated(self) -> float:
+    def unrelated_cosine(self) -> float:
         """Returns the cosine below which question and passage are unrelated; 0: not known."""
 
     @property
     def near(self) -> float:
-        """Returns the ``heading.nearness`` from which documents concern a question; 0: not known."""
+        """Returns the ``heading.measure_nearness`` from which documents concern a question; 0: not known."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def call_node(state: LoopState, runtime: Runtime[LoopContext]) -> dict[str, Any]
     passages, hits = TOOLS[call.tool](context, call, state["found"])
     reason = "" if passages else "empty"
     if call.tool != "get_section" and call.query == context.question:
-        floor = context.library.unrelated
+        floor = context.library.unrelated_cosine
         passages = tuple(each for each in passages if each.section or is_related(each.hit, floor))
         reason = reason or ("" if passages else "unrelated")
     step = SearchStep(call.tool, call.arguments, hits, None, reason, search_seconds=time.monotonic() - began)
@@ -137,32 +137,32 @@ def is_related(hit: Hit, floor: float) -> bool:
 
 
 def judge_node(state: LoopState, runtime: Runtime[LoopContext]) -> dict[str, Any]:
-    """Reranks the passages found and chooses the next call. Without passages no model is asked, and ``search_all``
+    """Reranks the passages found and chooses the next call. Without passages no model is asked, and ``call_search_all``
     follows unless that call was made before."""
     context, began = runtime.context, time.monotonic()
     shown = state["found"][:SHOWN]
     if not shown:
-        wider = _fresh([SearchCall("search_all", context.question, context.filters)], state["trace"])
+        wider = _find_fresh_call([SearchCall("search_all", context.question, context.filters)], state["trace"])
         return {"next": wider if len(state["trace"]) < context.calls else None, "judgement": None}
-    verdict = _verdict(context, shown)
+    verdict = _request_verdict(context, shown)
     judgement = verdict.judgement
     ranked = tuple(shown[number - 1] for number in judgement.ranked_indices) if judgement else state["found"]
-    step = _judged(state["trace"][-1], verdict, ranked, time.monotonic() - began)
+    step = _add_verdict(state["trace"][-1], verdict, ranked, time.monotonic() - began)
     trace = (*state["trace"][:-1], step)
-    following = _next(context, judgement, ranked, state["trace"]) if len(trace) < context.calls else None
+    following = _choose_next_call(context, judgement, ranked, state["trace"]) if len(trace) < context.calls else None
     return {"next": following, "found": ranked, "trace": trace, "judgement": judgement}
 
 
-def _verdict(context: LoopContext, shown: Sequence[FoundPassage]) -> Verdict:
-    passages = [Shown(_place(candidate.hit.passage), candidate.text) for candidate in shown]
-    return judge(context.models, context.question, passages, language=context.language, stop=context.stop)
+def _request_verdict(context: LoopContext, shown: Sequence[FoundPassage]) -> Verdict:
+    passages = [ShownPassage(_render_passage_place(candidate.hit.passage), candidate.text) for candidate in shown]
+    return judge_passages(context.models, context.question, passages, language=context.language, stop=context.stop)
 
 
-def _place(passage: Passage) -> str:
+def _render_passage_place(passage: Passage) -> str:
     return " › ".join(dict.fromkeys((passage.title, *passage.path)))
 
 
-def _judged(step: SearchStep, verdict: Verdict, ranked: Sequence[FoundPassage], seconds: float) -> SearchStep:
+def _add_verdict(step: SearchStep, verdict: Verdict, ranked: Sequence[FoundPassage], seconds: float) -> SearchStep:
     rank_of = {candidate.hit.passage.id: rank for rank, candidate in enumerate(ranked, 1)} if verdict.judgement else {}
     return replace(
         step,
@@ -175,23 +175,23 @@ def _judged(step: SearchStep, verdict: Verdict, ranked: Sequence[FoundPassage], 
     )
 
 
-def _next(
+def _choose_next_call(
     context: LoopContext, judgement: Judgement | None, ranked: Sequence[FoundPassage], trace: Sequence[SearchStep]
 ) -> SearchCall | None:
     """Returns the call that the judgement asks for, or the other kind of call if that one was made before; None when
     the passages suffice or no call is left."""
     if judgement is None or (judgement.is_sufficient and judgement.ranked_indices):
         return None
-    return _fresh(_wanted(context, judgement, ranked), trace)
+    return _find_fresh_call(_list_wanted_calls(context, judgement, ranked), trace)
 
 
-def _fresh(wanted: Sequence[SearchCall], trace: Sequence[SearchStep]) -> SearchCall | None:
+def _find_fresh_call(wanted: Sequence[SearchCall], trace: Sequence[SearchStep]) -> SearchCall | None:
     """Returns the first of these calls that was not made yet, or None."""
     earlier_calls = [(step.tool, step.arguments) for step in trace]
     return next((call for call in wanted if (call.tool, call.arguments) not in earlier_calls), None)
 
 
-def _wanted(context: LoopContext, judgement: Judgement, ranked: Sequence[FoundPassage]) -> list[SearchCall]:
+def _list_wanted_calls(context: LoopContext, judgement: Judgement, ranked: Sequence[FoundPassage]) -> list[SearchCall]:
     open_section = [
         SearchCall("get_section", section=candidate.hit.passage.section_id)
         for candidate in ranked[:1]
@@ -209,14 +209,14 @@ def _wanted(context: LoopContext, judgement: Judgement, ranked: Sequence[FoundPa
 _Result = tuple[tuple[FoundPassage, ...], tuple[Hit, ...]]
 
 
-def search_all(context: LoopContext, call: SearchCall, before: Sequence[FoundPassage]) -> _Result:
+def call_search_all(context: LoopContext, call: SearchCall, before: Sequence[FoundPassage]) -> _Result:
     """Searches for 3 FAQ passages and 7 guide passages."""
-    return _merged(before, context.library.search_all(call.query, call.filters))
+    return _merge_found_passages(before, context.library.search_all(call.query, call.filters))
 
 
 def search_by_metadata(context: LoopContext, call: SearchCall, before: Sequence[FoundPassage]) -> _Result:
     """Searches for passages of a type, of a language, or with steps."""
-    return _merged(before, context.library.search(call.query, call.filters))
+    return _merge_found_passages(before, context.library.search(call.query, call.filters))
 
 
 def get_section(context: LoopContext, call: SearchCall, before: Sequence[FoundPassage]) -> _Result:
@@ -231,13 +231,13 @@ def get_section(context: LoopContext, call: SearchCall, before: Sequence[FoundPa
 
 
 TOOLS: dict[Tool, Callable[[LoopContext, SearchCall, Sequence[FoundPassage]], _Result]] = {
-    "search_all": search_all,
+    "search_all": call_search_all,
     "search_by_metadata": search_by_metadata,
     "get_section": get_section,
 }
 
 
-def _merged(before: Sequence[FoundPassage], hits: Sequence[Hit]) -> _Result:
+def _merge_found_passages(before: Sequence[FoundPassage], hits: Sequence[Hit]) -> _Result:
     """Merges new hits with the passages found before, each passage once: the first new hits, because the earlier
     passages did not suffice, then the earlier passages, then the other new hits."""
     known = {candidate.hit.passage.id: candidate for candidate in before}
@@ -249,21 +249,37 @@ def _merged(before: Sequence[FoundPassage], hits: Sequence[Hit]) -> _Result:
 # --- the graph ------------------------------------------------------------------------------------
 
 
-def _follow(state: LoopState) -> str:
+def _route_after_judge(state: LoopState) -> str:
     return "call" if state["next"] else END
 
 
-def _build() -> Any:
+def _build_search_graph() -> Any:
     graph = StateGraph(LoopState, context_schema=LoopContext)
     graph.add_node("call", call_node)
     graph.add_node("judge", judge_node)
     graph.add_edge(START, "call")
     graph.add_edge("call", "judge")
-    graph.add_conditional_edges("judge", _follow, ["call", END])
+    graph.add_conditional_edges("judge", _route_after_judge, ["call", END])
     return graph.compile(checkpointer=False)
 
 
-GRAPH = _build()
+GRAPH = _build_search_graph()
+
+
+@dataclass(frozen=True, slots=True)
+class LookUpOptions:
+    """How a look-up searches and answers. ``filters``: limits every search; ``kind``: limits the first search when
+    there are no filters, None: the kind that the question names. ``budget``: the most tokens of passages; ``menu``: the
+    file of the product's menu, for an answer that offers its links; ``calls``: the most tool calls."""
+
+    filters: Filters | None = None
+    kind: Filters | None = None
+    budget: int = 1500
+    menu: Path | None = None
+    calls: int = CALLS
+
+
+USUAL = LookUpOptions()
 
 
 def look_up(
@@ -271,63 +287,55 @@ def look_up(
     question: str,
     models: ModelSet,
     language: str,
+    options: LookUpOptions = USUAL,
     *,
-    filters: Filters | None = None,
-    kind: Filters | None = None,
     stop: threading.Event | None = None,
-    budget: int = 1500,
-    menu: Path | None = None,
-    calls: int = CALLS,
 ) -> LookUp:
-    """Runs the loop with at most ``calls`` tool calls. ``filters``: limits every search; ``kind``: limits the first
-    search when there are no filters, None: the kind that the question names. ``budget``: the most tokens of passages.
-
-    Raises ``Stopped``, and what the library raises.
-    """
-    began, allowed = time.monotonic(), filters or Filters()
-    context = LoopContext(library, models, question, language, allowed, stop, calls)
-    start = LoopState(next=_first(question, allowed, kind), found=(), trace=(), judgement=None)
+    """Runs the loop. Raises ``Stopped``, and what the library raises."""
+    began, allowed = time.monotonic(), options.filters or Filters()
+    context = LoopContext(library, models, question, language, allowed, stop, options.calls)
+    start = LoopState(next=_choose_first_call(question, allowed, options.kind), found=(), trace=(), judgement=None)
     # The graph runs in its own context: inside another graph, LangGraph 1.2 passes on that graph's durability «sync»
     # and then waits for a checkpoint that this graph never writes.
     own_context = Context()
     own_context.run(stopping.set, stop)
     end: LoopState = own_context.run(GRAPH.invoke, start, context=context)
     judgement = end["judgement"]
-    chosen = fallback.choose(
+    chosen = fallback.choose_fallback(
         hits=sum(len(step.hits) for step in end["trace"]),
         ranked=len(end["found"]),
         sufficient=judgement.is_sufficient if judgement else None,
         confidence=judgement.confidence if judgement else None,
         question=question,
         language=language,
-        menu=menu,
+        menu=options.menu,
     )
     useless = chosen is not None and chosen.kind != "best_effort"
-    passages, cut = ((), ()) if useless else _cited(end["found"], models, budget)
+    passages, cut = ((), ()) if useless else _cite_passages(end["found"], models, options.budget)
     return LookUp(
         question=question,
         language=language,
         passages=passages,
         trace=end["trace"],
-        sufficiency=_sufficiency(end),
+        sufficiency=_classify_sufficiency(end),
         confidence=judgement.confidence if judgement else None,
         missing=judgement.missing if judgement else (),
         fallback=chosen,
         seconds=time.monotonic() - began,
         cut=cut,
-        budget=budget,
+        budget=options.budget,
     )
 
 
-def _first(question: str, asked: Filters, kind: Filters | None) -> SearchCall:
-    """Returns the first call: ``search_all``, or without filters a search for the kind that the question names."""
+def _choose_first_call(question: str, asked: Filters, kind: Filters | None) -> SearchCall:
+    """Returns the first call: ``call_search_all``, or without filters a search for the kind that the question names."""
     named = asked_for(question) if kind is None else kind
     if asked != Filters() or named == Filters():
         return SearchCall("search_all", question, asked)
     return SearchCall("search_by_metadata", question, named)
 
 
-def _sufficiency(end: LoopState) -> Sufficiency:
+def _classify_sufficiency(end: LoopState) -> Sufficiency:
     if not end["found"]:
         return "empty"
     judgement = end["judgement"]
@@ -336,7 +344,9 @@ def _sufficiency(end: LoopState) -> Sufficiency:
     return "sufficient" if judgement.is_sufficient else "insufficient"
 
 
-def _cited(found: Sequence[FoundPassage], models: ModelSet, budget: int) -> tuple[tuple[Cited, ...], tuple[str, ...]]:
+def _cite_passages(
+    found: Sequence[FoundPassage], models: ModelSet, budget: int
+) -> tuple[tuple[Cited, ...], tuple[str, ...]]:
     """Returns the passages that fit the budget, best first, and the labels of those that do not. A section that does
     not fit is replaced by its passage; a first passage that does not fit is shortened."""
     left = budget
@@ -347,7 +357,7 @@ def _cited(found: Sequence[FoundPassage], models: ModelSet, budget: int) -> tupl
         texts = [text for text in (candidate.section, candidate.hit.passage.text) if text]
         text = next((text for text in texts if models.count(text) <= left), None)
         if text is None and not cited:
-            text = _shortened(candidate.hit.passage.text, models, left)
+            text = _shorten_passage(candidate.hit.passage.text, models, left)
         if text is None:
             cut.append(candidate.hit.passage.label)
         else:
@@ -356,7 +366,7 @@ def _cited(found: Sequence[FoundPassage], models: ModelSet, budget: int) -> tupl
     return tuple(cited), tuple(cut)
 
 
-def _shortened(text: str, models: ModelSet, budget: int) -> str:
+def _shorten_passage(text: str, models: ModelSet, budget: int) -> str:
     while models.count(text) > budget and len(text) > 80:
         text = text[: int(len(text) * 0.7)]
     return f"{text}{CUT}"

@@ -1,6 +1,6 @@
 """The user's documents come first: the product's own documents follow, unless they are clearly nearer to the question.
 
-``python -m bench collection`` measured the margins (docs/decision/0032-the-users-documents-come-first.md).
+``python -m bench collection`` measured the margins (decision 11).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import get_args
 
-from retrieval.answer.heading import nearness
+from retrieval.answer.heading import measure_nearness
 from retrieval.document import Collection, Filters, Hit, SearchScope
 
 BEHIND, FAR_BEHIND = 0.1, 0.3
@@ -17,21 +17,24 @@ BEHIND, FAR_BEHIND = 0.1, 0.3
 before it. 0.06 to 0.15 order the questions of the bench alike. ``FAR_BEHIND`` applies when the question came with
 files, because it then means those files."""
 MARGIN, FAR_MARGIN = 0.025, 0.06
-"""The same two margins for sections, in ``nearness``."""
+"""The same two margins for sections, in ``measure_nearness``."""
 OWN_COVER = 0.5
 """A passage of the user's with at least this share of the question's words stands first, also where the product's words
 fit better: «How do I install it?» means the user's washing machine where its manual was added."""
 
 
-def first(scope: SearchScope) -> frozenset[Collection]:
+def choose_first_collections(scope: SearchScope) -> frozenset[Collection]:
     """Returns the collections that come first: the user's, or the files that came with the question."""
     return frozenset({"session"} if scope.asked_with_files else {"session", "mine"})
 
 
-def penalty(scope: SearchScope) -> dict[str, float]:
+def build_collection_penalties(scope: SearchScope) -> dict[str, float]:
     """Returns, by collection, how much is subtracted from a passage's fused score when passages are put in order."""
     behind = FAR_BEHIND if scope.asked_with_files else BEHIND
-    return {collection: 0.0 if collection in first(scope) else behind for collection in get_args(Collection)}
+    return {
+        collection: 0.0 if collection in choose_first_collections(scope) else behind
+        for collection in get_args(Collection)
+    }
 
 
 def lift_own(order: Sequence[int], preferred: Sequence[bool], cover: Sequence[float]) -> list[int]:
@@ -41,11 +44,11 @@ def lift_own(order: Sequence[int], preferred: Sequence[bool], cover: Sequence[fl
     return [*order] if own is None or preferred[order[0]] else [own, *(at for at in order if at != own)]
 
 
-def in_order(search: Callable[[Filters], list[Hit]], filters: Filters, near: float) -> list[Hit]:
+def search_preferred_first(search: Callable[[Filters], list[Hit]], filters: Filters, near: float) -> list[Hit]:
     """Returns the sections of the first collections and of the others, each group ranked by itself. The first
     collections lead unless the others are clearly nearer, or unless only the others are near (``Embedder.near``) and
     the question came without files."""
-    scope, first_collections = filters.scope, first(filters.scope)
+    scope, first_collections = filters.scope, choose_first_collections(filters.scope)
     parts = [
         tuple(collection for collection in scope.collections if (collection in first_collections) is preferred)
         for preferred in (True, False)
@@ -53,11 +56,15 @@ def in_order(search: Callable[[Filters], list[Hit]], filters: Filters, near: flo
     preferred, others = (
         search(replace(filters, scope=replace(scope, collections=part))) if part else [] for part in parts
     )
-    return [*others, *preferred] if preferred and _nearer(others, preferred, scope, near) else [*preferred, *others]
+    return (
+        [*others, *preferred]
+        if preferred and _is_clearly_nearer(others, preferred, scope, near)
+        else [*preferred, *others]
+    )
 
 
-def _nearer(others: Sequence[Hit], mine: Sequence[Hit], scope: SearchScope, near: float) -> bool:
-    others_nearness, own_nearness = nearness(others), nearness(mine)
+def _is_clearly_nearer(others: Sequence[Hit], mine: Sequence[Hit], scope: SearchScope, near: float) -> bool:
+    others_nearness, own_nearness = measure_nearness(others), measure_nearness(mine)
     if scope.asked_with_files:
         return others_nearness - own_nearness > FAR_MARGIN
     if mine[0].cover >= OWN_COVER:

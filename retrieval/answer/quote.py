@@ -12,12 +12,12 @@ from pathlib import Path
 
 from errors import PassageUnknown
 from retrieval.answer import fallback
-from retrieval.answer.heading import nearness
+from retrieval.answer.heading import measure_nearness
 from retrieval.answer.kind import asked_for
 from retrieval.answer.lookup import Cited, LookUp, SearchStep, Sufficiency, Tool
 from retrieval.answer.loop import Searching
 from retrieval.document import Filters, Hit
-from text.language import detect
+from text.language import detect_language
 
 _EVERYWHERE: Tool = "search_all"
 UNSURE = 0.025
@@ -27,7 +27,7 @@ SECTION_CHARS = 1200
 """The longest section, in characters, that is quoted whole; of a longer one only the passage is quoted."""
 
 
-def quote(
+def quote_section(
     library: Searching,
     question: str,
     language: str,
@@ -43,13 +43,13 @@ def quote(
     """
     began = time.monotonic()
     hits, tool = list[Hit](), _EVERYWHERE
-    for next_tool, conditions in _places(question, filters or Filters(), kind):
+    for next_tool, conditions in _list_quote_searches(question, filters or Filters(), kind):
         tool, hits = next_tool, library.sections(question, conditions)
-        if _near(library, hits):
+        if _has_near_hit(library, hits):
             break
-    near = _near(library, hits)
-    passages = (_cited(library, hits[0]),) if near else ()
-    chosen = fallback.choose(
+    near = _has_near_hit(library, hits)
+    passages = (_cite_section(library, hits[0]),) if near else ()
+    chosen = fallback.choose_fallback(
         hits=len(hits),
         ranked=len(passages),
         sufficient=None,
@@ -59,34 +59,34 @@ def quote(
         menu=menu,
     )
     seconds = time.monotonic() - began
-    reason = "" if near else _why(library, hits)
+    reason = "" if near else _explain_missing_quote(library, hits)
     step = SearchStep(tool, {"query": question}, tuple(hits), None, reason, search_seconds=seconds)
     sufficiency: Sufficiency = "not_judged" if near else "empty"
     return LookUp(question, language, passages, (step,), sufficiency, fallback=chosen, seconds=seconds)
 
 
-def _places(question: str, asked: Filters, kind: Filters | None) -> Iterator[tuple[Tool, Filters]]:
+def _list_quote_searches(question: str, asked: Filters, kind: Filters | None) -> Iterator[tuple[Tool, Filters]]:
     """Yields the searches in turn: the kind that the question names, the question's language, everything allowed."""
     named = asked_for(question) if kind is None else kind
     if named != Filters() and asked == Filters():
         yield "search_by_metadata", named
     if asked.language is None:
-        yield _EVERYWHERE, replace(asked, language=detect(question))
+        yield _EVERYWHERE, replace(asked, language=detect_language(question))
     yield _EVERYWHERE, asked
 
 
-def _near(library: Searching, hits: Sequence[Hit]) -> bool:
-    return bool(hits) and nearness(hits) >= library.near
+def _has_near_hit(library: Searching, hits: Sequence[Hit]) -> bool:
+    return bool(hits) and measure_nearness(hits) >= library.near
 
 
-def _why(library: Searching, hits: Sequence[Hit]) -> str:
+def _explain_missing_quote(library: Searching, hits: Sequence[Hit]) -> str:
     """Returns why nothing is quoted: nothing was found, nothing came near, or the nearest sections may be meant."""
     if not hits:
         return "empty"
-    return "unsure" if nearness(hits) >= library.near - UNSURE else "unrelated"
+    return "unsure" if measure_nearness(hits) >= library.near - UNSURE else "unrelated"
 
 
-def _cited(library: Searching, hit: Hit) -> Cited:
+def _cite_section(library: Searching, hit: Hit) -> Cited:
     """Returns the passage, or its whole section where that is short."""
     try:
         section = library.section(hit.passage.section_id).text

@@ -8,10 +8,10 @@ from typing import Any
 from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import BaseModel, Field
 
-from prompt import render
+from prompt import render_prompt
 from retrieval.answer.fallback import BEST_EFFORT
 from retrieval.answer.lookup import LookUp, MenuLink
-from text.fence import fenced
+from text.fence import fence_text
 
 NAME = "search_documents"
 QUERY_CHARS = 1000
@@ -28,13 +28,13 @@ _METADATA: dict[str, Any] = {
 }
 
 
-class SearchArguments(BaseModel, extra="forbid"):
+class DocumentSearchArguments(BaseModel, extra="forbid"):
     """Arguments of ``search_documents``."""
 
     query: str = Field(max_length=QUERY_CHARS, description="What to look for, in the words of the user's question")
 
 
-def tool(look_up: Callable[[str], LookUp], heard: Callable[[LookUp], None] = lambda _: None) -> BaseTool:
+def build_document_tool(look_up: Callable[[str], LookUp], heard: Callable[[LookUp], None] = lambda _: None) -> BaseTool:
     """Returns the tool. ``look_up``: usually ``Library.look_up`` with its models and language; ``heard`` is called with
     each outcome.
 
@@ -44,21 +44,21 @@ def tool(look_up: Callable[[str], LookUp], heard: Callable[[LookUp], None] = lam
     def search_documents(query: str) -> tuple[str, dict[str, Any]]:
         outcome = look_up(query)
         heard(outcome)
-        return result(outcome), outcome.plain()
+        return render_search_result(outcome), outcome.plain()
 
     new_tool = StructuredTool.from_function(
         search_documents,
         name=NAME,
         description="Searches the user's documents, the files of this conversation and the product's FAQ and guides, "
         "and gives passages to answer from, with numbers to cite.",
-        args_schema=SearchArguments,
+        args_schema=DocumentSearchArguments,
         response_format="content_and_artifact",
     )
     new_tool.metadata = dict(_METADATA)
     return new_tool
 
 
-def result(found: LookUp, *, asked: bool = True) -> str:
+def render_search_result(found: LookUp, *, asked: bool = True) -> str:
     """Returns the text that the model is given: the passages as data, or the sentence of specification 7.5 with menu
     entries.
 
@@ -66,24 +66,26 @@ def result(found: LookUp, *, asked: bool = True) -> str:
     """
     if not found.passages:
         message = found.fallback.text if found.fallback else ""
-        menu = "\n".join(map(_entry, found.fallback.links)) if found.fallback else ""
-        return render(
+        menu = "\n".join(map(_render_menu_entry, found.fallback.links)) if found.fallback else ""
+        return render_prompt(
             "documents_missing" if asked else "documents_none", found.language, said=message, links=menu
         ).strip()
     note = BEST_EFFORT[found.language] if found.fallback else ""
-    rows = ((cited.number, _attribute(cited.label), fenced(cited.text, "passage")) for cited in found.passages)
+    rows = (
+        (cited.number, _escape_attribute(cited.label), fence_text(cited.text, "passage")) for cited in found.passages
+    )
     passages = "\n".join(
         f'<passage number="{number}" source="{label}">\n{text}\n</passage>' for number, label, text in rows
     )
     name = "documents_found" if asked else "documents_first"
-    return render(name, found.language, note=note, passages=passages)
+    return render_prompt(name, found.language, note=note, passages=passages)
 
 
-def _entry(link: MenuLink) -> str:
+def _render_menu_entry(link: MenuLink) -> str:
     """Returns a menu entry for the answer. A place in the app appears by name only, because only the page can draw a
     link to it."""
     return f"- [{link.title}]({link.url})" if link.outside else f"- {link.title}"
 
 
-def _attribute(text: str) -> str:
-    return fenced(text, "passage").replace('"', "'").replace("\n", " ").replace("<", "‹").replace(">", "›")
+def _escape_attribute(text: str) -> str:
+    return fence_text(text, "passage").replace('"', "'").replace("\n", " ").replace("<", "‹").replace(">", "›")

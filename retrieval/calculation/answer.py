@@ -6,10 +6,10 @@ import time
 from collections.abc import Sequence
 
 from errors import DocumentError, PassageUnknown, TableQueryFailed
-from prompt import render
+from prompt import render_prompt
 from retrieval.answer.lookup import Cited, LookUp, SearchStep
 from retrieval.calculation.query import TableResult
-from retrieval.calculation.question import TableQuestion, read_question
+from retrieval.calculation.question import TableQuestion, read_table_question
 from retrieval.calculation.tool import NAME, Calculating, write_result, write_rows_used
 from retrieval.index.sheet import KnownSheet
 
@@ -19,7 +19,7 @@ EXTREMES = 5
 
 def answer_by_table(library: Calculating, question: str, language: str, sheets: Sequence[KnownSheet]) -> LookUp | None:
     """Returns a look-up whose one passage is the answer; None when the question asks for anything else."""
-    asked = read_question(question, sheets)
+    asked = read_table_question(question, sheets)
     if asked is None:
         return None
     began = time.monotonic()
@@ -37,13 +37,13 @@ def _word_answer(asked: TableQuestion, found: TableResult | None, language: str)
     table, column = asked.sheet.label, asked.column
     if found is None:
         names = ", ".join(asked.sheet.columns)
-        return render("table_columns", language, table=table, count=len(asked.sheet.columns), names=names)
+        return render_prompt("table_columns", language, table=table, count=len(asked.sheet.columns), names=names)
     if asked.aim == "rows":
-        return render("table_rows", language, table=table, count=found.rows[0][0])
+        return render_prompt("table_rows", language, table=table, count=found.rows[0][0])
     if asked.aim == "sum":
         used = write_rows_used(found.used or (), found.used_count)
-        return render("table_sum", language, table=table, column=column, value=found.rows[0][0], rows=used)
+        return render_prompt("table_sum", language, table=table, column=column, value=found.rows[0][0], rows=used)
     value = found.rows[0][found.columns.index(column)] if found.rows else ""
     shown = TableResult(found.columns, found.rows[:EXTREMES], found.count, found.used, found.used_count)
     name = f"table_{asked.aim}"
-    return render(name, language, table=table, column=column, value=value, rows=write_result(shown))
+    return render_prompt(name, language, table=table, column=column, value=value, rows=write_result(shown))

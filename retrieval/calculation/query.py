@@ -69,14 +69,14 @@ def run_query(sheets: Sequence[Sheet], sql: str) -> TableResult:
         sql.encode()  # half a letter, as a model may write one, is no text
         connection = duckdb.connect(":memory:", config=_CONFIG)
         for number, sheet in enumerate(sheets, 1):
-            _fill(connection, f"t{number}", sheet)
+            _fill_query_table(connection, f"t{number}", sheet)
         connection.execute("SET lock_configuration = true")
         statements = connection.extract_statements(sql)
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
             raise TableQueryFailed(reason="only one SELECT is allowed")
         done = connection.execute(sql)
         columns = tuple(str(column[0]) for column in done.description or ())
-        rows = [_write_row(row) for row in done.fetchmany(SHOWN)]
+        rows = [_format_result_row(row) for row in done.fetchmany(SHOWN)]
         count = len(rows)
         while more := done.fetchmany(10_000):
             count += len(more)
@@ -97,7 +97,7 @@ def is_named(sql: str, number: int) -> bool:
     return re.search(rf"\bt{number}\b", sql, re.IGNORECASE) is not None
 
 
-def _fill(connection: Any, name: str, sheet: Sheet) -> None:
+def _fill_query_table(connection: Any, name: str, sheet: Sheet) -> None:
     """Makes a table of a sheet, with a number for each row."""
     typed = sheet if sheet.kinds else add_kinds(sheet)
     columns = [f'"{column}" {kind}' for column, (kind, _) in zip(typed.columns, typed.kinds, strict=True)]
@@ -188,7 +188,7 @@ def _list_row_numbers(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> 
     return [int(cell) for cell in cells]
 
 
-def _write_row(row: Sequence[Any]) -> tuple[str, ...]:
+def _format_result_row(row: Sequence[Any]) -> tuple[str, ...]:
     return tuple(write_value(value)[:SHOWN_CHARS] for value in row)
 
 

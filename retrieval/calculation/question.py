@@ -41,28 +41,23 @@ class TableQuestion:
     sql: str
 
 
-def read_question(question: str, sheets: Sequence[KnownSheet]) -> TableQuestion | None:
+def read_table_question(question: str, sheets: Sequence[KnownSheet]) -> TableQuestion | None:
     """Returns what is asked of a table; None when any word of the question is left unread, or when two tables fit."""
-    folded = fold(question)
+    folded = fold_name(question)
     fitting = [found for sheet in sheets if (found := _of_sheet(folded, sheet))]
     most = max((_count_named(folded, found.sheet) for found in fitting), default=0)
     chosen = [found for found in fitting if _count_named(folded, found.sheet) == most]
     return chosen[0] if len(chosen) == 1 else None
 
 
-def fold(text: str) -> str:
-    """Returns a text in the form in which names are compared."""
-    return fold_name(text)
-
-
 def _list_names(sheet: KnownSheet) -> list[str]:
-    stem = fold(sheet.document.rpartition(".")[0])
-    return [name for name in (fold(sheet.document), stem, fold(sheet.name)) if name]
+    stem = fold_name(sheet.document.rpartition(".")[0])
+    return [name for name in (fold_name(sheet.document), stem, fold_name(sheet.name)) if name]
 
 
 def _count_named(question: str, sheet: KnownSheet) -> int:
     """Returns how a question names a table: 3 by its sheet and file, 2 by its sheet, 1 by its file, 0 not at all."""
-    own = fold(sheet.name)
+    own = fold_name(sheet.name)
     return 2 * bool(own and own in question) + any(name in question for name in _list_names(sheet) if name != own)
 
 
@@ -70,9 +65,11 @@ def _of_sheet(question: str, sheet: KnownSheet) -> TableQuestion | None:
     left = question
     for name in sorted(_list_names(sheet), key=len, reverse=True):
         left = left.replace(name, " ")
-    columns = [name for name in sorted(sheet.columns, key=len, reverse=True) if _standing(name).search(left)]
+    columns = [
+        name for name in sorted(sheet.columns, key=len, reverse=True) if _build_column_pattern(name).search(left)
+    ]
     column = columns[0] if columns else ""
-    left = _standing(column).sub(" ", left, count=1) if column else left
+    left = _build_column_pattern(column).sub(" ", left, count=1) if column else left
     for aim, words in _AIMS.items():
         rest, count = re.subn(rf"(?<!\w)(?:{words})(?:은|는|이|가|을|를|의|에)?(?!\w)", " ", left)
         if count and (bool(column) != (aim in ("rows", "columns"))) and _is_read(rest):
@@ -80,9 +77,9 @@ def _of_sheet(question: str, sheet: KnownSheet) -> TableQuestion | None:
     return None
 
 
-def _standing(name: str) -> re.Pattern[str]:
+def _build_column_pattern(name: str) -> re.Pattern[str]:
     """Returns a pattern of a column's name as a word, in the plural and with a Korean ending, too."""
-    return re.compile(rf"(?<!\w){re.escape(fold(name))}(?:s|es|은|는|이|가|을|를|의|에서|에|중|들의|들)?(?!\w)")
+    return re.compile(rf"(?<!\w){re.escape(fold_name(name))}(?:s|es|은|는|이|가|을|를|의|에서|에|중|들의|들)?(?!\w)")
 
 
 def _is_read(rest: str) -> bool:

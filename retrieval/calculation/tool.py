@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 
 from errors import DocumentTooHeavy, DocumentTooSlow, DocumentUnread, TableQueryFailed
 from retrieval.answer.lookup import Cited, LookUp, SearchStep
-from retrieval.answer.tool import result
+from retrieval.answer.tool import render_search_result
 from retrieval.calculation.query import ROW, TableResult, is_named
 from retrieval.document import Passage
 from retrieval.index.sheet import KnownSheet
@@ -62,7 +62,7 @@ def query_tool(
         cited = Cited(1, library.passage_of(asked[0]), write_result(found))
         step = SearchStep(NAME, {"sql": sql}, (), None, search_seconds=seconds)
         outcome = number(LookUp(sql, language, (cited,), (step,), "sufficient", seconds=seconds))
-        return result(outcome), outcome.plain()
+        return render_search_result(outcome), outcome.plain()
 
     about = "Calculates with the tables of the user's documents in SQL and gives rows to cite."
     new_tool = StructuredTool.from_function(

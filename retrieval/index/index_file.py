@@ -10,38 +10,38 @@ from pathlib import Path
 
 import private
 from errors import GieokError, LibraryCorrupt
-from store.database.engine import translated
+from store.database.engine import translate_database_errors
 
 _STEP = 1 << 20
 
 
 @contextmanager
-def published(path: Path) -> Iterator[Path]:
+def publish_index_file(path: Path) -> Iterator[Path]:
     """Yields a path to write to; afterwards the file is at ``path`` with its checksum, flushed to the disk. Translates
     errors of the disk into errors of Gieok."""
     part = path.with_name(f"{path.name}.part")
-    with translated(str(path)):
+    with translate_database_errors(str(path)):
         sum_file = path.with_name(f"{path.name}.sum")
         private.make_folder(path.parent)
         private.make_file(part)
         private.make_file(sum_file)
         yield part
-        _flush(part)
-        sum_file.write_text(str(_checksum(part)), "ascii")
-        _flush(sum_file)
+        _flush_path(part)
+        sum_file.write_text(str(_compute_checksum(part)), "ascii")
+        _flush_path(sum_file)
         os.replace(part, path)  # noqa: PTH105
-        _flush(path.parent)
+        _flush_path(path.parent)
 
 
 @contextmanager
-def checked(path: Path) -> Iterator[None]:
+def verify_index_file(path: Path) -> Iterator[None]:
     """Verifies a file before the caller reads it. Raises ``FileNotFoundError`` when there is no such file,
     ``LibraryCorrupt`` when its content is not what was written or the caller fails to read it."""
     if not path.exists():
         raise FileNotFoundError(path)
     try:
         expected = int(path.with_name(f"{path.name}.sum").read_text("ascii"))
-        if _checksum(path) != expected:
+        if _compute_checksum(path) != expected:
             raise ValueError("its checksum is wrong")
         yield
     except GieokError:
@@ -53,7 +53,7 @@ def checked(path: Path) -> Iterator[None]:
         raise LibraryCorrupt(path=str(path), reason=reason, reason_code="unreadable", detail=reason) from error
 
 
-def prune(folder: Path, kind: str, keep: Collection[str]) -> None:
+def prune_index_files(folder: Path, kind: str, keep: Collection[str]) -> None:
     """Removes all other files «kind-…», each before its checksum, so that a process about to open one gets
     ``FileNotFoundError``."""
     for path in sorted(folder.glob(f"{kind}-*")):
@@ -62,7 +62,7 @@ def prune(folder: Path, kind: str, keep: Collection[str]) -> None:
                 path.unlink()
 
 
-def _checksum(path: Path) -> int:
+def _compute_checksum(path: Path) -> int:
     value = 0
     with path.open("rb") as file:
         while piece := file.read(_STEP):
@@ -70,7 +70,7 @@ def _checksum(path: Path) -> int:
     return value
 
 
-def _flush(path: Path) -> None:
+def _flush_path(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from retrieval.index.index_file import prune
-from retrieval.index.segment import Marks, Rows, Segment, term
-from retrieval.index.word import Cut, edition, installed, words
+from retrieval.index.index_file import prune_index_files
+from retrieval.index.segment import Marks, Rows, Segment, hash_term
+from retrieval.index.word import Cut, build_cut_edition, cut_text_words, find_installed_cut
 
 K1, B = 1.2, 0.5
 """Constants of BM25. Passages have about the same length, so length counts little (bench retrieval)."""
@@ -26,7 +26,7 @@ SHARE = 4
 
 
 @dataclass(frozen=True, eq=False)
-class _Part:
+class _LexicalPart:
     """A segment in use: the position where its scores begin among those of all segments, the rows that count, and for
     every row the number of passages with that text."""
 
@@ -43,7 +43,7 @@ class Lexical:
         self._cut = cut
         self._count = len(passages)
         texts, first, text, repeats = np.unique(passages, return_index=True, return_inverse=True, return_counts=True)
-        self._parts, self._size = list[_Part](), 0
+        self._parts, self._size = list[_LexicalPart](), 0
         places = np.full(len(texts), -1)
         for segment in sorted(segments if len(texts) else (), key=len, reverse=True):
             positions = np.searchsorted(texts[:-1], segment.texts)  # without the last text, every position is valid
@@ -52,7 +52,7 @@ class Lexical:
                 rows = np.flatnonzero(matched)
                 places[positions[matched]] = self._size + rows
                 passage_counts = np.where(matched, repeats[positions], 0).astype(np.int32)
-                self._parts.append(_Part(segment, self._size, rows.astype(np.int32), passage_counts))
+                self._parts.append(_LexicalPart(segment, self._size, rows.astype(np.int32), passage_counts))
                 self._size += len(segment)
         self.missing = first[places < 0]
         self._place = places[text]
@@ -71,7 +71,7 @@ class Lexical:
         A word adds its rarity (idf) at most, also a word that no passage has. So score over bound is the share of the
         question that a passage covers, and does not grow when all words are common.
         """
-        terms = np.asarray([term(word) for word in words(query, self._cut)], np.uint64)
+        terms = np.asarray([hash_term(word) for word in cut_text_words(query, self._cut)], np.uint64)
         if not self._count or not len(terms):
             return np.zeros(self._count, np.float32), 1.0
         places = [part.segment.postings(terms) for part in self._parts]
@@ -87,23 +87,23 @@ class Lexical:
                 part_scores[rows] += weight * counts / (counts + norm.take(rows))
         return text_scores.take(self._place), float(rarity.sum())
 
-    def merged(self) -> list[Segment]:
+    def merge_segments(self) -> list[Segment]:
         """Returns few segments of the same texts: each is at least ``SHARE`` times as large as the next, and at least
         half of it is in use."""
-        groups = list[list[_Part]]()
+        groups = list[list[_LexicalPart]]()
         for part in sorted(self._parts, key=lambda part: len(part.rows), reverse=True):
             groups.append([part])
-            while len(groups) > 1 and _size(groups[-2]) < SHARE * _size(groups[-1]):
+            while len(groups) > 1 and _count_group_rows(groups[-2]) < SHARE * _count_group_rows(groups[-1]):
                 last = groups.pop()
                 groups[-1] += last
-        return [_one(group) for group in groups]
+        return [_merge_group(group) for group in groups]
 
 
-def _size(group: Sequence[_Part]) -> int:
+def _count_group_rows(group: Sequence[_LexicalPart]) -> int:
     return sum(len(part.rows) for part in group)
 
 
-def _one(group: Sequence[_Part]) -> Segment:
+def _merge_group(group: Sequence[_LexicalPart]) -> Segment:
     first = group[0]
     if len(group) == 1 and 2 * len(first.rows) >= len(first.segment):
         return first.segment
@@ -112,7 +112,7 @@ def _one(group: Sequence[_Part]) -> Segment:
 
 class Segments:
     """Files ``lexical-….npz`` in a folder, one for each segment. A segment is valid for any passages with its texts,
-    even when its writer did not finish. One writer at a time calls ``hold`` and ``prune``."""
+    even when its writer did not finish. One writer at a time calls ``hold`` and ``prune_index_files``."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -121,7 +121,7 @@ class Segments:
     def open(self, passages: Marks) -> Lexical:
         """Returns BM25 over passages by their texts. Raises ``LibraryCorrupt``, or ``FileNotFoundError`` when no file
         of this machine has a passage's text under the current rules for cutting words."""
-        lexical = Lexical(passages, self._read(), installed())
+        lexical = Lexical(passages, self._read(), find_installed_cut())
         if len(lexical.missing):
             raise FileNotFoundError(self._folder)
         return lexical
@@ -131,11 +131,13 @@ class Segments:
     ) -> Lexical:
         """Returns BM25 as ``open`` does, and writes files for texts that have none. ``texts``: returns texts by hash,
         for positions. ``whole``: writes files for all passages."""
-        cut = installed()
+        cut = find_installed_cut()
         lexical = Lexical(passages, () if whole else self._read(), cut)
         if len(lexical.missing):
             lexical = Lexical(passages, [*lexical.segments, Segment.make(texts(lexical.missing), cut)], cut)
-        files = {f"lexical-{edition(cut)}-{segment.name}.npz": segment for segment in lexical.merged()}
+        files = {
+            f"lexical-{build_cut_edition(cut)}-{segment.name}.npz": segment for segment in lexical.merge_segments()
+        }
         for name, segment in files.items():
             if whole or name not in self._open:
                 segment.save(self._folder / name)
@@ -144,9 +146,11 @@ class Segments:
 
     def prune(self) -> None:
         """Removes the files that the passages of the last ``hold`` do not need."""
-        prune(self._folder, "lexical", self._open)
+        prune_index_files(self._folder, "lexical", self._open)
 
     def _read(self) -> Iterable[Segment]:
-        names = sorted(path.name for path in self._folder.glob(f"lexical-{edition(installed())}-*.npz"))
+        names = sorted(
+            path.name for path in self._folder.glob(f"lexical-{build_cut_edition(find_installed_cut())}-*.npz")
+        )
         self._open = {name: self._open.get(name) or Segment.load(self._folder / name) for name in names}
         return self._open.values()

@@ -16,7 +16,7 @@ from model.embedding import Vectors
 from retrieval.index.vectors import FaissIndex, Found, Ids, Index, Prepared, Searcher
 from settings import Settings
 from store import Store
-from store.database.engine import alone
+from store.database.engine import lock_schema
 
 TABLE = "retrieval_embedding"
 WIDE = 1000
@@ -26,18 +26,18 @@ FEW = 10_000
 _MANY = 500
 
 
-def index(settings: Settings, store: Store) -> Index:
+def choose_vector_index(settings: Settings, store: Store) -> Index:
     """Returns pgvector on a PostgreSQL database that has the extension, else FAISS in the data folder."""
     engine: Engine = store.engine
-    if engine.dialect.name == "postgresql" and _installed(engine):
+    if engine.dialect.name == "postgresql" and _ensure_extension(engine):
         return PgVector(store)
     return FaissIndex(settings.data_dir / "library")
 
 
-def _installed(engine: Engine) -> bool:
+def _ensure_extension(engine: Engine) -> bool:
     """Creates the extension if the database allows it, and returns whether the extension is there."""
     try:
-        with alone(engine), engine.begin() as connection:
+        with lock_schema(engine), engine.begin() as connection:
             connection.execute(text("CREATE EXTENSION IF NOT EXISTS vector"))
     except DBAPIError:
         return False
@@ -63,7 +63,7 @@ class PgVector:
             for start in range(0, len(removed), _MANY):
                 gone = [int(id_) for id_ in removed[start : start + _MANY]]
                 connection.execute(text(f"DELETE FROM {TABLE} WHERE id = ANY(:ids)"), {"ids": gone})
-            _insert(connection, ids, vectors)
+            _insert_vectors(connection, ids, vectors)
 
         return Prepared(old, commit)
 
@@ -73,7 +73,7 @@ class PgVector:
             connection.execute(text(f"DROP TABLE IF EXISTS {TABLE}"))
             statement = f"CREATE TABLE {TABLE} (id integer PRIMARY KEY, value halfvec({dimension}) NOT NULL)"
             connection.execute(text(statement))
-            _insert(connection, ids, vectors)
+            _insert_vectors(connection, ids, vectors)
             connection.execute(text(f"CREATE INDEX ON {TABLE} USING hnsw (value halfvec_ip_ops)"))
 
         return Prepared(_PgSearcher(self._store), commit)
@@ -109,7 +109,7 @@ class _PgSearcher:
         where = "" if among is None else "WHERE id = ANY(:ids)"
         order = "value <#> CAST(:vector AS halfvec)"
         statement = text(f"SELECT id, -({order}) AS cosine FROM {TABLE} {where} ORDER BY {order}, id LIMIT :k")
-        values: dict[str, Any] = {"vector": _literal(vector), "k": k, **({} if among is None else {"ids": among})}
+        values: dict[str, Any] = {"vector": _format_vector(vector), "k": k, **({} if among is None else {"ids": among})}
         with self.store.transaction() as connection:
             width = {"width": str(min(max(2 * k, 40), WIDE))}
             connection.execute(text("SELECT set_config('hnsw.ef_search', :width, true)"), width)
@@ -119,11 +119,11 @@ class _PgSearcher:
         return np.asarray([row.id for row in rows], np.int64), np.asarray([row.cosine for row in rows], np.float32)
 
 
-def _insert(connection: Connection, ids: Ids, vectors: Vectors) -> None:
-    rows = [{"id": int(id_), "value": _literal(vector)} for id_, vector in zip(ids, vectors, strict=True)]
+def _insert_vectors(connection: Connection, ids: Ids, vectors: Vectors) -> None:
+    rows = [{"id": int(id_), "value": _format_vector(vector)} for id_, vector in zip(ids, vectors, strict=True)]
     if rows:
         connection.execute(text(f"INSERT INTO {TABLE} (id, value) VALUES (:id, CAST(:value AS halfvec))"), rows)
 
 
-def _literal(vector: Vectors) -> str:
+def _format_vector(vector: Vectors) -> str:
     return "[" + ",".join(f"{value:.6g}" for value in vector.tolist()) + "]"

@@ -17,12 +17,12 @@ from model.embedding import Embedder, Vectors
 from retrieval.change import Staged
 from retrieval.document import Collection, DocType
 from retrieval.index.lexical import Lexical, Segments
-from retrieval.index.row import RevisionState, Rows, Slot
+from retrieval.index.row import LibraryRows, RevisionState, Slot
 from retrieval.index.search import RevisionView
-from retrieval.index.segment import Marks, marks
+from retrieval.index.segment import Marks, build_hash_marks
 from retrieval.index.vectors import Ids, Index, Prepared, Searcher
-from retrieval.index.word import installed
-from retrieval.plan import Plan
+from retrieval.index.word import find_installed_cut
+from retrieval.plan import LibraryPlan
 from settings import Settings
 from store import Store
 from store.lock import session_lock
@@ -40,7 +40,7 @@ class Shelf:
     shelf."""
 
     def __init__(self, settings: Settings, store: Store, embedder: Embedder, index: Index) -> None:
-        self.rows = Rows(store)
+        self.rows = LibraryRows(store)
         self._store = store
         self._embedder = embedder
         self._index = index
@@ -68,7 +68,7 @@ class Shelf:
     def check_model(self, state: RevisionState | None = None) -> None:
         """Raises ``LibraryModelChanged`` when the vectors come from another model than the setting's."""
         now = state or self.rows.state()
-        if now.revision and now.model != self._embedder.name and self.rows.any():
+        if now.revision and now.model != self._embedder.name and self.rows.has_passages():
             raise LibraryModelChanged(old=now.model, new=self._embedder.name)
 
     def publish(
@@ -95,12 +95,12 @@ class Shelf:
             orphan_ids = self.rows.orphans() if orphans else []
             if orphans and not orphan_ids:
                 return
-            texts_left = self.rows.embedded(orphan_ids)
+            texts_left = self.rows.list_embedded_hashes(orphan_ids)
             old = self.rows.state()
             view = self._view if self._view and self._view.revision == old.revision else None
             old_slots = view.slots if view else self.rows.slots()
             removed_ids = [*removed, *orphan_ids]
-            plan = Plan(
+            plan = LibraryPlan(
                 self.rows,
                 self._store,
                 old_slots,
@@ -111,8 +111,11 @@ class Shelf:
                 moved=moved,
             )
             slots, new = tuple(plan.slots), self._next(old, plan.next_id, embeds=bool(staged) or whole)
-            texts = _texts(slots)
-            name, lexical = _name(new, slots, texts), self._lexical(slots, texts, plan.texts, whole=whole)
+            texts = _build_slot_marks(slots)
+            name, lexical = (
+                _build_revision_name(new, slots, texts),
+                self._lexical(slots, texts, plan.texts, whole=whole),
+            )
             usable = None
             if not whole and new.model == old.model:
                 usable = view.searcher if view else self._usable(old, old_slots)
@@ -124,7 +127,9 @@ class Shelf:
                 self.rows.set_state(connection, old, new)
             is_own_model = new.model == self._embedder.name
             self._view = (
-                RevisionView(new.revision, prepared.searcher, lexical, slots, _ids(slots)) if is_own_model else None
+                RevisionView(new.revision, prepared.searcher, lexical, slots, _build_slot_ids(slots))
+                if is_own_model
+                else None
             )
             self._index.prune(name)
             self._segments.prune()
@@ -165,20 +170,20 @@ class Shelf:
     def _load(self, state: RevisionState) -> RevisionView:
         if not state.revision:
             no_ids = np.empty(0, np.int64)
-            return RevisionView(0, _Nothing(), Lexical(_texts(()), (), installed()), (), no_ids)
+            return RevisionView(0, _Nothing(), Lexical(_build_slot_marks(()), (), find_installed_cut()), (), no_ids)
         slots = tuple(self.rows.slots())
         if self.rows.state().revision != state.revision:
             raise FileNotFoundError
-        texts = _texts(slots)
-        searcher, lexical = self._index.open(_name(state, slots, texts)), self._segments.open(texts)
-        return RevisionView(state.revision, searcher, lexical, slots, _ids(slots))
+        texts = _build_slot_marks(slots)
+        searcher, lexical = self._index.open(_build_revision_name(state, slots, texts)), self._segments.open(texts)
+        return RevisionView(state.revision, searcher, lexical, slots, _build_slot_ids(slots))
 
     def _restore(self, state: RevisionState) -> None:
         """Makes the files of the current revision from the rows, because this machine lacks them."""
         with self.changing():
             now, slots = self.rows.state(), tuple(self.rows.slots())
-            texts = _texts(slots)
-            name = _name(now, slots, texts)
+            texts = _build_slot_marks(slots)
+            name = _build_revision_name(now, slots, texts)
             _log.info("making the files of revision %d from the rows", now.revision)
             try:
                 self._index.open(name)
@@ -191,14 +196,14 @@ class Shelf:
     def _usable(self, state: RevisionState, slots: Sequence[Slot]) -> Searcher | None:
         """Returns the index of the current revision, to be changed; None when it must be built from all vectors."""
         try:
-            return self._index.open(_name(state, slots, _texts(slots)))
+            return self._index.open(_build_revision_name(state, slots, _build_slot_marks(slots)))
         except FileNotFoundError:
             return None
 
     def _prepare(
         self,
         old: Searcher | None,
-        plan: Plan,
+        plan: LibraryPlan,
         new: RevisionState,
         name: str,
         late: Sequence[Slot],
@@ -230,7 +235,7 @@ class Shelf:
         if missing:
             for hash_, text in self._read(missing, texts or {}).items():
                 self.rows.keep_vectors([hash_], self._embedder.passages([text]), of.model)
-        return _ids(slots), self.rows.vectors(hashes, of.model, of.dimension)
+        return _build_slot_ids(slots), self.rows.vectors(hashes, of.model, of.dimension)
 
     def _lexical(self, slots: Sequence[Slot], texts: Marks, new: Mapping[str, str], *, whole: bool = False) -> Lexical:
         return self._segments.hold(
@@ -253,15 +258,15 @@ class _Nothing:
         return np.empty(0, np.int64), np.empty(0, np.float32)
 
 
-def _name(state: RevisionState, slots: Sequence[Slot], texts: Marks) -> str:
+def _build_revision_name(state: RevisionState, slots: Sequence[Slot], texts: Marks) -> str:
     """Returns the name of the revision in its file names: its number, and a hash of the passages that it holds."""
-    content = hashlib.sha256(_ids(slots).tobytes() + texts.tobytes())
+    content = hashlib.sha256(_build_slot_ids(slots).tobytes() + texts.tobytes())
     return f"{state.revision}-{content.hexdigest()[:12]}"
 
 
-def _ids(slots: Sequence[Slot]) -> Ids:
+def _build_slot_ids(slots: Sequence[Slot]) -> Ids:
     return np.asarray([slot.id for slot in slots], np.int64)
 
 
-def _texts(slots: Sequence[Slot]) -> Marks:
-    return marks(slot.hash for slot in slots)
+def _build_slot_marks(slots: Sequence[Slot]) -> Marks:
+    return build_hash_marks(slot.hash for slot in slots)

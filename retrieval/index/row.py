@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,7 +18,8 @@ from retrieval.read.split import Piece
 from store import Store
 from store.database import library_table as table
 from store.database import schema
-from text.language import detect
+from text.digest import hash_text
+from text.language import detect_language
 
 _MANY = 500
 """The most values in one «in» list."""
@@ -72,11 +72,7 @@ def embedded_text(title: str, path: Sequence[str], text: str) -> str:
     return f"{heading}\n{text}" if heading else text
 
 
-def digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-class Rows:
+class LibraryRows:
     """Read and write access to the library's tables. Methods that take a connection are parts of a larger
     transaction."""
 
@@ -106,9 +102,9 @@ class Rows:
         c = table.document.c
         query = select(table.document).order_by(c.name, c.id)
         shared = query.where(c.collection != "session")
-        parts = [shared] if ids is None else [query.where(condition) for condition in _in(c.id, ids)]
+        parts = [shared] if ids is None else [query.where(condition) for condition in _build_in_conditions(c.id, ids)]
         with self._store.transaction() as connection:
-            return [_document(row) for part in parts for row in connection.execute(part)]
+            return [_build_document(row) for part in parts for row in connection.execute(part)]
 
     @staticmethod
     def set_type(connection: Connection, document: int, doc_type: DocType) -> None:
@@ -120,15 +116,15 @@ class Rows:
     def set_source(self, document: int, source: str) -> None:
         condition = table.document.c.id == document
         with self._store.transaction() as connection:
-            connection.execute(update(table.document).where(condition).values(source=source, key=digest(source)))
+            connection.execute(update(table.document).where(condition).values(source=source, key=hash_text(source)))
 
-    def known(self, keys: Sequence[str]) -> dict[str, KnownFile]:
+    def find_known_files(self, keys: Sequence[str]) -> dict[str, KnownFile]:
         """Returns the stored facts about these documents by key."""
         c, by_key = table.document.c, dict[str, KnownFile]()
         has_sheets = exists().where(table.sheet.c.document_id == c.id)
         query = select(c.key, c.id, c.name, c.hash, c.asked_type, c.state, c.collection, has_sheets)
         with self._store.transaction() as connection:
-            for condition in _in(c.key, keys):
+            for condition in _build_in_conditions(c.key, keys):
                 by_key |= {key: KnownFile(*values) for key, *values in connection.execute(query.where(condition))}
         return by_key
 
@@ -140,7 +136,7 @@ class Rows:
 
     @staticmethod
     def drop_documents(connection: Connection, ids: Sequence[int]) -> None:
-        for condition in _in(table.document.c.id, ids):
+        for condition in _build_in_conditions(table.document.c.id, ids):
             connection.execute(delete(table.document).where(condition))
 
     # --- passages -------------------------------------------------------------------------------
@@ -153,7 +149,7 @@ class Rows:
         with self._store.transaction() as connection:
             return [Slot(*row) for row in connection.execute(query)]
 
-    def any(self, scope: SearchScope | None = None) -> bool:
+    def has_passages(self, scope: SearchScope | None = None) -> bool:
         """Returns whether there is any passage, or any passage of a scope; takes the same time for a million passages
         as for one."""
         query = _ANY
@@ -164,7 +160,7 @@ class Rows:
         with self._store.transaction() as connection:
             return bool(connection.execute(query).scalar())
 
-    def attached(self, scope: SearchScope) -> list[int]:
+    def list_attached_ids(self, scope: SearchScope) -> list[int]:
         """Returns the ids of the documents that are files of the scope's conversation."""
         if not scope.session or "session" not in scope.collections:
             return []
@@ -187,14 +183,18 @@ class Rows:
         """Returns the embedded text of every passage by hash, or of the passages with these hashes."""
         p, d = table.passage.c, table.document.c
         query = select(p.hash, p.path, p.text, d.title).join(table.document, d.id == p.document_id)
-        parts = [query] if hashes is None else [query.where(condition) for condition in _in(p.hash, hashes)]
+        parts = (
+            [query]
+            if hashes is None
+            else [query.where(condition) for condition in _build_in_conditions(p.hash, hashes)]
+        )
         with self._store.transaction() as connection:
             rows = (row for part in parts for row in connection.execute(part))
             return {row.hash: embedded_text(row.title, row.path, row.text) for row in rows}
 
     def passages(self, ids: Iterable[int]) -> dict[int, Passage]:
         """Returns the passages of these ids that exist, by id."""
-        return {passage.id: passage for passage in self._passages(_in(table.passage.c.id, list(ids)))}
+        return {passage.id: passage for passage in self._passages(_build_in_conditions(table.passage.c.id, list(ids)))}
 
     def section(self, section_id: str) -> Section:
         """Returns a whole section. Raises ``PassageUnknown``."""
@@ -225,21 +225,21 @@ class Rows:
                     table.document, d.id == table.passage.c.document_id
                 )
                 order = (table.passage.c.section, table.passage.c.number)
-                passages += [_passage(row) for row in connection.execute(rows.where(where).order_by(*order))]
+                passages += [_build_passage(row) for row in connection.execute(rows.where(where).order_by(*order))]
         return passages
 
     @staticmethod
     def of_document(connection: Connection, ids: Sequence[int]) -> list[tuple[int, int, str]]:
         """Returns id, document and hash of the passages of these documents."""
         c, passages = table.passage.c, list[tuple[int, int, str]]()
-        for condition in _in(c.document_id, ids):
+        for condition in _build_in_conditions(c.document_id, ids):
             rows = connection.execute(select(c.id, c.document_id, c.hash).where(condition))
             passages += [(row.id, row.document_id, row.hash) for row in rows]
         return passages
 
     @staticmethod
     def drop_passages(connection: Connection, documents: Sequence[int]) -> None:
-        for condition in _in(table.passage.c.document_id, documents):
+        for condition in _build_in_conditions(table.passage.c.document_id, documents):
             connection.execute(delete(table.passage).where(condition))
 
     @staticmethod
@@ -253,7 +253,7 @@ class Rows:
         """Returns the hashes that have no vector of this model yet."""
         stored, c = set[str](), table.vector.c
         with self._store.transaction() as connection:
-            for condition in _in(c.hash, hashes):
+            for condition in _build_in_conditions(c.hash, hashes):
                 stored |= set(connection.execute(select(c.hash).where(condition, c.model == model)).scalars())
         return set(hashes) - stored
 
@@ -265,7 +265,7 @@ class Rows:
             for hash_, vector in zip(hashes, vectors, strict=True)
         ]
         with self._store.transaction() as connection:
-            for condition in _in(c.hash, hashes):
+            for condition in _build_in_conditions(c.hash, hashes):
                 connection.execute(delete(table.vector).where(condition, c.model == model))
             connection.execute(insert(table.vector), rows)
 
@@ -273,7 +273,7 @@ class Rows:
         """Returns a row for each hash. Raises ``KeyError`` for a hash that has no vector."""
         c, unique, values = table.vector.c, list(dict.fromkeys(hashes)), dict[str, bytes]()
         with self._store.transaction() as connection:
-            for condition in _in(c.hash, unique):
+            for condition in _build_in_conditions(c.hash, unique):
                 rows = connection.execute(select(c.hash, c.value).where(condition, c.model == model))
                 values |= {row.hash: row.value for row in rows}
         matrix = np.empty((len(hashes), dimension), np.float32)
@@ -289,18 +289,18 @@ class Rows:
                 delete(table.vector).where(table.vector.c.used < before, table.vector.c.hash.not_in(used))
             )
 
-    def embedded(self, documents: Sequence[int]) -> list[str]:
+    def list_embedded_hashes(self, documents: Sequence[int]) -> list[str]:
         """Returns the hashes of all embedded texts of these documents: the passages, and the headings above them."""
-        passages = self._passages(_in(table.passage.c.document_id, documents))
+        passages = self._passages(_build_in_conditions(table.passage.c.document_id, documents))
         passage_texts = {embedded_text(passage.title, passage.path, passage.text) for passage in passages}
         heading_texts = {embedded_text(passage.title, passage.path, "").strip() for passage in passages}
-        return [digest(text) for text in passage_texts | heading_texts]
+        return [hash_text(text) for text in passage_texts | heading_texts]
 
     def forget_vectors(self, hashes: Sequence[str]) -> None:
         """Removes the vectors of these hashes that no passage uses."""
         used = select(table.passage.c.hash)
         with self._store.transaction() as connection:
-            for condition in _in(table.vector.c.hash, hashes):
+            for condition in _build_in_conditions(table.vector.c.hash, hashes):
                 connection.execute(delete(table.vector).where(condition, table.vector.c.hash.not_in(used)))
 
 
@@ -320,24 +320,24 @@ def passage_row(id_: int, document: int, title: str, doc_type: str, piece: Piece
         "number": piece.number,
         "path": list(piece.path),
         "text": piece.text,
-        "hash": digest(embedded_text(title, piece.path, piece.text)),
+        "hash": hash_text(embedded_text(title, piece.path, piece.text)),
         "doc_type": doc_type,
-        "language": detect(f"{' '.join(piece.path)} {piece.text}"),
+        "language": detect_language(f"{' '.join(piece.path)} {piece.text}"),
         "has_steps": piece.has_steps,
     }
 
 
-def _document(row: Any) -> Document:
+def _build_document(row: Any) -> Document:
     values = {name: getattr(row, name) for name in Document.__dataclass_fields__}
     return Document(**values)
 
 
-def _passage(row: Any) -> Passage:
+def _build_passage(row: Any) -> Passage:
     values = {name: getattr(row, name) for name in Passage.__dataclass_fields__}
     return Passage(**{**values, "path": tuple(row.path)})
 
 
-def _in(column: Any, values: Sequence[Any]) -> Iterator[ColumnElement[bool]]:
+def _build_in_conditions(column: Any, values: Sequence[Any]) -> Iterator[ColumnElement[bool]]:
     """Yields conditions that together mean «is one of these values»."""
     for start in range(0, len(values), _MANY):
         yield column.in_(values[start : start + _MANY])

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from model.embedding import Embedder, Vectors
 from retrieval.answer import heading, prefer
-from retrieval.answer.fuse import CANDIDATES, fuse, ranks
+from retrieval.answer.fuse import CANDIDATES, fuse_scores, rank_candidates
 from retrieval.document import Filters, Hit, SearchScope
 from retrieval.index.lexical import Lexical
-from retrieval.index.row import Rows, Slot, digest, embedded_text
+from retrieval.index.row import LibraryRows, Slot, embedded_text
 from retrieval.index.vectors import Ids, Searcher
-from text.language import detect
+from text.digest import hash_text
+from text.language import detect_language
 
 FAQ, GUIDE = 3, 7
 """How many passages of each type «search_all» finds (specification 7.3)."""
@@ -49,7 +50,7 @@ class RevisionView:
         """Returns whether some passages are found by their words alone."""
         return self.searcher.count < len(self.slots)
 
-    def allowed(self, filters: Filters, attached: Sequence[int] = ()) -> NDArray[np.bool_] | None:
+    def find_allowed_slots(self, filters: Filters, attached: Sequence[int] = ()) -> NDArray[np.bool_] | None:
         """Returns which slots a search may find; None: all. The slots of each value of a filter are determined once.
 
         ``attached``: the documents that are files of the scope's conversation.
@@ -94,48 +95,56 @@ class _Candidates:
     lexical: NDArray[np.bool_]
 
 
-def search(view: RevisionView, rows: Rows, embedder: Embedder, query: str, filters: Filters, k: int) -> list[Hit]:
+def search_passages(
+    view: RevisionView, rows: LibraryRows, embedder: Embedder, query: str, filters: Filters, k: int
+) -> list[Hit]:
     """Returns the ``k`` best passages, best first. Raises ``StaleRevision``."""
     return _all_hits(view, rows, embedder, query, [(filters, k)])
 
 
-def search_all(
-    view: RevisionView, rows: Rows, embedder: Embedder, query: str, filters: Filters | None = None
+def search_all_types(
+    view: RevisionView, rows: LibraryRows, embedder: Embedder, query: str, filters: Filters | None = None
 ) -> list[Hit]:
     """Returns 3 FAQ and 7 guide passages in one order (specification 7.3); if one type has too few, the other fills the
     places left. Raises ``StaleRevision``."""
     plain = filters or Filters()
     if plain.doc_type:
-        return search(view, rows, embedder, query, plain, FAQ + GUIDE)
+        return search_passages(view, rows, embedder, query, plain, FAQ + GUIDE)
     return _all_hits(
         view, rows, embedder, query, [(replace(plain, doc_type="faq"), FAQ), (replace(plain, doc_type="guide"), GUIDE)]
     )
 
 
-def sections(view: RevisionView, rows: Rows, embedder: Embedder, query: str, filters: Filters, k: int) -> list[Hit]:
-    """Returns the best passage of each of the ``k`` best sections, by ``heading.ranked``, the user's documents first
-    (``prefer.in_order``). Raises ``StaleRevision``."""
-    hits = prefer.in_order(lambda part: _sections(view, rows, embedder, query, part, k), filters, embedder.near)
+def search_sections(
+    view: RevisionView, rows: LibraryRows, embedder: Embedder, query: str, filters: Filters, k: int
+) -> list[Hit]:
+    """Returns the best passage of each of the ``k`` best sections, by ``heading.rank_sections``, the user's documents
+    first (``prefer.search_preferred_first``). Raises ``StaleRevision``."""
+    hits = prefer.search_preferred_first(
+        lambda part: _search_scope_sections(view, rows, embedder, query, part, k), filters, embedder.near
+    )
     return hits[:k]
 
 
-def _sections(view: RevisionView, rows: Rows, embedder: Embedder, query: str, filters: Filters, k: int) -> list[Hit]:
-    hits = search(view, rows, embedder, query, filters, LOOKED_AT)
+def _search_scope_sections(
+    view: RevisionView, rows: LibraryRows, embedder: Embedder, query: str, filters: Filters, k: int
+) -> list[Hit]:
+    hits = search_passages(view, rows, embedder, query, filters, LOOKED_AT)
     if not hits:
         return []
     passages, vector = [hit.passage for hit in hits], embedder.query(query)
-    hashes = [digest(embedded_text(passage.title, passage.path, passage.text)) for passage in passages]
+    hashes = [hash_text(embedded_text(passage.title, passage.path, passage.text)) for passage in passages]
     try:
         texts = rows.vectors(hashes, embedder.name, len(vector))
     except KeyError as error:
         raise StaleRevision from error
-    titles = [heading.headings(passage.title, passage.path, passage.text) for passage in passages]
-    return heading.ranked(hits, vector, texts, _made(rows, embedder, titles))[:k]
+    titles = [heading.build_heading_text(passage.title, passage.path, passage.text) for passage in passages]
+    return heading.rank_sections(hits, vector, texts, _ensure_text_vectors(rows, embedder, titles))[:k]
 
 
-def _made(rows: Rows, embedder: Embedder, texts: Sequence[str]) -> Vectors:
+def _ensure_text_vectors(rows: LibraryRows, embedder: Embedder, texts: Sequence[str]) -> Vectors:
     """Returns vectors of texts, a row for each; stores newly computed vectors for the next time."""
-    hashes = [digest(text) for text in texts]
+    hashes = [hash_text(text) for text in texts]
     known = dict(zip(hashes, texts, strict=True))
     if missing := sorted(rows.missing(list(known), embedder.name)):
         rows.keep_vectors(missing, embedder.passages([known[hash_] for hash_ in missing]), embedder.name)
@@ -143,20 +152,20 @@ def _made(rows: Rows, embedder: Embedder, texts: Sequence[str]) -> Vectors:
 
 
 def _all_hits(
-    view: RevisionView, rows: Rows, embedder: Embedder, query: str, wanted: Sequence[tuple[Filters, int]]
+    view: RevisionView, rows: LibraryRows, embedder: Embedder, query: str, wanted: Sequence[tuple[Filters, int]]
 ) -> list[Hit]:
     """Returns the best hits of each filter up to its quota."""
     vector, (scores, bound) = embedder.query(query), view.lexical.scores(query)
     parts = []
     for filters, quota in wanted:
-        allowed = view.allowed(filters, rows.attached(filters.scope))
-        parts.append((_candidates(view, rows, embedder, vector, scores, allowed), quota))
-    return _hits(view, rows, query, bound, parts, prefer.penalty(wanted[0][0].scope))
+        allowed = view.find_allowed_slots(filters, rows.list_attached_ids(filters.scope))
+        parts.append((_collect_candidates(view, rows, embedder, vector, scores, allowed), quota))
+    return _score_hits(view, rows, query, bound, parts, prefer.build_collection_penalties(wanted[0][0].scope))
 
 
-def _candidates(
+def _collect_candidates(
     view: RevisionView,
-    rows: Rows,
+    rows: LibraryRows,
     embedder: Embedder,
     vector: Vectors,
     scores: Vectors,
@@ -174,16 +183,16 @@ def _candidates(
     known = dict(zip(dense.tolist(), cosines.tolist(), strict=True))
     try:
         positions = np.union1d(dense, best)
-        cosine = _cosines(view, rows, embedder.name, vector, positions, known)
+        cosine = _compute_cosines(view, rows, embedder.name, vector, positions, known)
     except KeyError:  # of a document that is being added, and is found by its words until then
         best = _embed_waiting(view, rows, embedder, best, scores)
         positions = np.union1d(dense, best)
-        cosine = _cosines(view, rows, embedder.name, vector, positions, known)
+        cosine = _compute_cosines(view, rows, embedder.name, vector, positions, known)
     return _Candidates(positions, cosine, scores[positions], np.isin(positions, dense), np.isin(positions, best))
 
 
 def _embed_waiting(
-    view: RevisionView, rows: Rows, embedder: Embedder, found: NDArray[np.int64], scores: Vectors
+    view: RevisionView, rows: LibraryRows, embedder: Embedder, found: NDArray[np.int64], scores: Vectors
 ) -> NDArray[np.int64]:
     """Returns the positions that have a vector, and of the others the ``AT_ONCE`` that fit the words best, whose
     vectors are made now."""
@@ -197,8 +206,8 @@ def _embed_waiting(
     return np.setdiff1d(found, np.asarray(left, np.int64))
 
 
-def _cosines(
-    view: RevisionView, rows: Rows, model: str, vector: Vectors, at: NDArray[np.int64], known: dict[int, float]
+def _compute_cosines(
+    view: RevisionView, rows: LibraryRows, model: str, vector: Vectors, at: NDArray[np.int64], known: dict[int, float]
 ) -> Vectors:
     """Returns the cosine of every candidate; computes it for candidates that only the lexical search found."""
     unknown = [int(position) for position in at if int(position) not in known]
@@ -209,9 +218,9 @@ def _cosines(
     return np.asarray([known[int(position)] for position in at], np.float32)
 
 
-def _hits(
+def _score_hits(
     view: RevisionView,
-    rows: Rows,
+    rows: LibraryRows,
     query: str,
     bound: float,
     parts: Sequence[tuple[_Candidates, int]],
@@ -223,15 +232,17 @@ def _hits(
     positions, cosine, bm25, dense, lexical = (
         np.concatenate([getattr(part, name) for part, _ in parts]) for name in names
     )
-    language = detect(query)
+    language = detect_language(query)
     cover = bm25 / bound
-    score = fuse(cosine, cover, np.asarray([view.slots[index].language != language for index in positions], bool))
+    score = fuse_scores(
+        cosine, cover, np.asarray([view.slots[index].language != language for index in positions], bool)
+    )
     penalties = np.asarray([penalty[view.slots[index].collection] for index in positions])
     by_score = np.argsort(penalties - score, kind="stable").tolist()
     order = prefer.lift_own(by_score, (penalties == 0).tolist(), cover.tolist())
     owner = np.repeat(np.arange(len(parts)), [len(part.at) for part, _ in parts])
-    chosen = _quota(order, owner, [quota for _, quota in parts])
-    dense_ranks, lexical_ranks = ranks(cosine, dense), ranks(bm25, lexical)
+    chosen = _fill_quotas(order, owner, [quota for _, quota in parts])
+    dense_ranks, lexical_ranks = rank_candidates(cosine, dense), rank_candidates(bm25, lexical)
     passages = rows.passages(view.slots[positions[index]].id for index in chosen)
     if len(passages) < len(chosen):
         raise StaleRevision
@@ -250,7 +261,7 @@ def _hits(
     ]
 
 
-def _quota(order: Sequence[int], owner: NDArray[np.int64], quotas: Sequence[int]) -> list[int]:
+def _fill_quotas(order: Sequence[int], owner: NDArray[np.int64], quotas: Sequence[int]) -> list[int]:
     """Returns the best of each part up to its quota; the best of the rest fill the places left. Keeps the order of
     scores."""
     left, first, later = list(quotas), list[int](), list[int]()

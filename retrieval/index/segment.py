@@ -19,21 +19,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from retrieval.index.index_file import checked, published
-from retrieval.index.word import Cut, words
+from retrieval.index.index_file import publish_index_file, verify_index_file
+from retrieval.index.word import Cut, cut_text_words
 
 Marks = NDArray[np.uint64]
 Rows = NDArray[np.int32]
 _ARRAYS = ("texts", "terms", "starts", "rows", "counts")
 
 
-def marks(hashes: Iterable[str]) -> Marks:
+def build_hash_marks(hashes: Iterable[str]) -> Marks:
     """Returns the numbers that identify texts; they have the same order as the (hexadecimal) hashes."""
     return np.frombuffer(bytes.fromhex("".join([hash_[:16] for hash_ in hashes])), ">u8").astype(np.uint64)
 
 
 @lru_cache(maxsize=1 << 18)
-def term(word: str) -> int:
+def hash_term(word: str) -> int:
     """Returns the number that identifies a word."""
     return int.from_bytes(blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
 
@@ -54,18 +54,18 @@ class Segment:
         """Builds a segment from texts by their hash."""
         hashes, terms, rows, counts = sorted(texts), array("Q"), array("i"), array("i")
         for row, hash_ in enumerate(hashes):
-            frequencies = Counter(words(texts[hash_], cut))
-            terms.extend(map(term, frequencies))
+            frequencies = Counter(cut_text_words(texts[hash_], cut))
+            terms.extend(map(hash_term, frequencies))
             rows.extend([row] * len(frequencies))
             counts.extend(frequencies.values())
         clipped = np.minimum(np.asarray(counts), np.iinfo(np.uint16).max).astype(np.uint16)
-        return cls._of(marks(hashes), np.asarray(terms, np.uint64), np.asarray(rows, np.int32), clipped)
+        return cls._of(build_hash_marks(hashes), np.asarray(terms, np.uint64), np.asarray(rows, np.int32), clipped)
 
     @classmethod
     def merge(cls, parts: Sequence[tuple[Segment, Rows]]) -> Segment:
         """Returns one segment of these rows of other segments; no text may stand in two of them."""
         texts = np.sort(np.concatenate([segment.texts[rows] for segment, rows in parts]))
-        postings = [segment._among(texts, rows) for segment, rows in parts]
+        postings = [segment._find_postings(texts, rows) for segment, rows in parts]
         return cls._of(texts, *(np.concatenate(column) for column in zip(*postings, strict=True)))
 
     @classmethod
@@ -74,7 +74,7 @@ class Segment:
         distinct, starts = np.unique(terms[order], return_index=True)
         return cls(texts, distinct, np.append(starts, len(terms)), rows[order], counts[order])
 
-    def _among(self, texts: Marks, kept: Rows) -> tuple[Marks, Rows, NDArray[np.uint16]]:
+    def _find_postings(self, texts: Marks, kept: Rows) -> tuple[Marks, Rows, NDArray[np.uint16]]:
         """Returns the postings of these rows: terms, rows in ``texts``, counts."""
         new = np.full(len(self), -1, np.int32)
         new[kept] = np.searchsorted(texts, self.texts[kept])
@@ -103,11 +103,11 @@ class Segment:
     def save(self, path: Path) -> None:
         """Writes the file completely or not at all."""
         parts: dict[str, Any] = {name: getattr(self, name) for name in _ARRAYS}
-        with published(path) as part, part.open("wb") as file:
+        with publish_index_file(path) as part, part.open("wb") as file:
             np.savez(file, allow_pickle=False, **parts)
 
     @classmethod
     def load(cls, path: Path) -> Segment:
         """Reads the file. Raises ``FileNotFoundError`` or ``LibraryCorrupt``."""
-        with checked(path), np.load(path, allow_pickle=False) as file:
+        with verify_index_file(path), np.load(path, allow_pickle=False) as file:
             return cls(*(file[name] for name in _ARRAYS))

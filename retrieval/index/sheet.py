@@ -47,13 +47,13 @@ def build_sheet_rows(document: int, sheets: Sequence[Sheet]) -> list[dict[str, A
             "columns": sheet.columns,
             "kinds": sheet.kinds,
             "count": len(sheet.rows),
-            "cells": _pack(sheet),
+            "cells": _pack_sheet(sheet),
         }
         for number, sheet in enumerate(sheets)
     ]
 
 
-def _pack(sheet: Sheet) -> bytes:
+def _pack_sheet(sheet: Sheet) -> bytes:
     cells = {"rows": sheet.rows, "numbers": sheet.numbers}
     return zlib.compress(json.dumps(cells, ensure_ascii=False).encode("utf-8", "surrogatepass"))
 

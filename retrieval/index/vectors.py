@@ -19,7 +19,7 @@ from sqlalchemy import Connection
 
 from errors import LibraryCorrupt
 from model.embedding import Vectors
-from retrieval.index.index_file import checked, prune, published
+from retrieval.index.index_file import prune_index_files, publish_index_file, verify_index_file
 
 faiss: Any = _faiss  # its type stubs are incomplete
 IVF_FROM = 50_000
@@ -88,27 +88,27 @@ class FaissIndex:
 
     def open(self, revision: str) -> Searcher:
         path = self._path(revision)
-        with checked(path):
+        with verify_index_file(path):
             return FaissSearcher(faiss.read_index(str(path)))
 
     def change(
         self, old: Searcher, revision: str, removed: Ids, ids: Ids, vectors: Vectors, absent: int = 0
     ) -> Prepared | None:
         assert isinstance(old, FaissSearcher)
-        searcher = old.changed(removed, ids, vectors, absent)
-        return None if searcher is None else self._written(searcher, revision)
+        searcher = old.copy_with_change(removed, ids, vectors, absent)
+        return None if searcher is None else self._write_searcher(searcher, revision)
 
     def replace(self, revision: str, ids: Ids, vectors: Vectors) -> Prepared:
-        return self._written(FaissSearcher(build(ids, vectors)), revision)
+        return self._write_searcher(FaissSearcher(build_faiss_index(ids, vectors)), revision)
 
     def prune(self, revision: str) -> None:
-        prune(self._folder, "dense", {self._path(revision).name})
+        prune_index_files(self._folder, "dense", {self._path(revision).name})
 
     def _path(self, revision: str) -> Path:
         return self._folder / f"dense-{revision}.faiss"
 
-    def _written(self, searcher: FaissSearcher, revision: str) -> Prepared:
-        with published(self._path(revision)) as part:
+    def _write_searcher(self, searcher: FaissSearcher, revision: str) -> Prepared:
+        with publish_index_file(self._path(revision)) as part:
             faiss.write_index(searcher.index, str(part))
         return Prepared(searcher, lambda _: None)
 
@@ -126,13 +126,13 @@ class FaissSearcher:
     def search(self, vector: Vectors, k: int, allowed: Ids | None) -> Found:
         if not self.index.ntotal or (allowed is not None and not len(allowed)):
             return np.empty(0, np.int64), np.empty(0, np.float32)
-        selector = None if allowed is None else _selector(allowed)
-        params = _params(self.index, vector, selector)
+        selector = None if allowed is None else _build_id_selector(allowed)
+        params = _build_search_params(self.index, vector, selector)
         cosines, ids = self.index.search(vector[None, :], min(k, self.index.ntotal), params=params)
         real = ids[0] >= 0
         return ids[0][real], cosines[0][real]
 
-    def changed(self, removed: Ids, ids: Ids, vectors: Vectors, absent: int = 0) -> FaissSearcher | None:
+    def copy_with_change(self, removed: Ids, ids: Ids, vectors: Vectors, absent: int = 0) -> FaissSearcher | None:
         """Returns a copy with the change; None when its kind or its inverted lists no longer fit the size. ``absent``:
         see ``Index.change``."""
         size = self.index.ntotal - len(removed) + len(ids)
@@ -152,7 +152,7 @@ class FaissSearcher:
         return FaissSearcher(copy)
 
 
-def build(ids: Ids, vectors: Vectors) -> Any:
+def build_faiss_index(ids: Ids, vectors: Vectors) -> Any:
     """Builds a FAISS index of the kind that fits the number of vectors."""
     dimension = vectors.shape[1]
     half = faiss.ScalarQuantizer.QT_fp16
@@ -173,14 +173,14 @@ def build(ids: Ids, vectors: Vectors) -> Any:
     return index
 
 
-def _selector(allowed: Ids) -> Any:
+def _build_id_selector(allowed: Ids) -> Any:
     """Returns a selector of one bit per id, made in a millisecond for a million ids."""
     bits = np.zeros(int(allowed.max()) + 1, bool)
     bits[allowed] = True
     return faiss.IDSelectorBitmap(np.packbits(bits, bitorder="little"))
 
 
-def _params(index: Any, vector: Vectors, selector: Any) -> Any:
+def _build_search_params(index: Any, vector: Vectors, selector: Any) -> Any:
     if isinstance(index, faiss.IndexIVF):
         near = index.quantizer.search(vector[None, :], min(PROBES, index.nlist))[0][0]
         return faiss.SearchParametersIVF(sel=selector, nprobe=int((near >= near[0] - MARGIN).sum()))

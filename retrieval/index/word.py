@@ -65,38 +65,38 @@ _KEPT = ("N", "V", "MA", "XR", "SL", "SN", "SH")
 _KIWI_WORD = re.compile(r"[가-힣]")
 
 
-def installed() -> Cut:
+def find_installed_cut() -> Cut:
     """How Korean words are cut on this machine."""
     return "kiwi" if importlib.util.find_spec("kiwipiepy") else "ngram"
 
 
 @cache
-def edition(cut: Cut) -> str:
+def build_cut_edition(cut: Cut) -> str:
     """A name of the rules that cut words: what other rules cut does not go together with it."""
     rules = Path(__file__).read_bytes() + EDITION.encode() + (version("kiwipiepy").encode() if cut == "kiwi" else b"")
     return f"{cut}-{crc32(rules):08x}"
 
 
-def words(text: str, cut: Cut) -> list[str]:
+def cut_text_words(text: str, cut: Cut) -> list[str]:
     """The words of a text, with repetitions, in no order that matters."""
     text = fold_text(text)
     found = _WORD.findall(text)
-    plain = [_stem(word) for word in found if not _KIWI_WORD.match(word) and word not in _STOP]
+    plain = [_stem_word(word) for word in found if not _KIWI_WORD.match(word) and word not in _STOP]
     if cut == "kiwi" and _KIWI_WORD.search(text):
-        return plain + _morphemes(text)
+        return plain + _cut_morphemes(text)
     korean = (word for word in found if _KIWI_WORD.match(word) and word not in _KOREAN_STOP)
-    return plain + [pair for word in korean for pair in _pairs(word)]
+    return plain + [pair for word in korean for pair in _cut_letter_pairs(word)]
 
 
 @lru_cache(maxsize=65536)
-def _pairs(word: str) -> tuple[str, ...]:
+def _cut_letter_pairs(word: str) -> tuple[str, ...]:
     """Neighbouring letters of the word without its particle or ending."""
     stem = _KOREAN_ENDING.sub("", word)
     return tuple(stem[at : at + 2] for at in range(len(stem) - 1)) or (stem,)
 
 
 @lru_cache(maxsize=65536)
-def _stem(word: str) -> str:
+def _stem_word(word: str) -> str:
     """The word without a common ending: enough for «summaries», «summary», «summarise»."""
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= 3:
@@ -105,13 +105,15 @@ def _stem(word: str) -> str:
 
 
 @cache
-def _kiwi() -> Any:
+def _load_kiwi() -> Any:
     from kiwipiepy import Kiwi
 
     return Kiwi()
 
 
-def _morphemes(text: str) -> list[str]:
+def _cut_morphemes(text: str) -> list[str]:
     return [
-        token.form for token in _kiwi().tokenize(text) if token.tag.startswith(_KEPT) and _KIWI_WORD.match(token.form)
+        token.form
+        for token in _load_kiwi().tokenize(text)
+        if token.tag.startswith(_KEPT) and _KIWI_WORD.match(token.form)
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date, datetime
 
-from text.calendar import NamedDays, find_days
+from text.date.calendar import NamedDays, find_days
 
 
 def asked_days(query: str, now: datetime) -> list[NamedDays]:

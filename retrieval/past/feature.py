@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrieval.index.lexical import K1, B
-from retrieval.index.segment import term
-from retrieval.index.word import installed, words
+from retrieval.index.segment import hash_term
+from retrieval.index.word import cut_text_words, find_installed_cut
 from retrieval.past.asked_day import asked_days, is_within
 from retrieval.past.posting import Posting
 from retrieval.past.row import Terms
@@ -75,8 +75,8 @@ Values = NDArray[np.float32]
 @dataclass(frozen=True, slots=True)
 class Candidates:
     """Turns that may say what is asked for, in no order. ``features``: a row per turn, a column per name of
-    ``FEATURES``; ``words``: BM25; ``meaning``: the cosine, NaN without a vector; ``hop``: 2 where only words of other
-    finds led here."""
+    ``FEATURES``; ``cut_text_words``: BM25; ``meaning``: the cosine, NaN without a vector; ``hop``: 2 where only words
+    of other finds led here."""
 
     positions: Positions
     features: Values
@@ -103,7 +103,9 @@ def find_candidates(table: TurnTable, searched: Mask, vector: Values, query: str
     """Returns the turns among those ``searched`` that may say what is asked for. ``vector``: of the query; ``now``:
     what «yesterday» counts from, in the user's time zone."""
     places = table.places
-    query_terms = np.unique(np.array([term(word) for word in words(query, installed())], np.uint64))
+    query_terms = np.unique(
+        np.array([hash_term(word) for word in cut_text_words(query, find_installed_cut())], np.uint64)
+    )
     lexical = _score_by_words(table, searched, query_terms)
     cosines, has_vector = _score_by_meaning(table, searched, vector)
     by_words = lexical.bm25 / (float(lexical.bm25[searched].max()) or 1.0)
@@ -116,7 +118,7 @@ def find_candidates(table: TurnTable, searched: Mask, vector: Values, query: str
     before, after = places["before"], places["after"]
     total = own + NEIGHBOUR * (_scores_at(own, before) + _scores_at(own, after))
     first = _choose_candidates(searched, total, cosines)
-    hop, led = _hop(table, searched, query_terms, first, total)
+    hop, led = _score_hop(table, searched, query_terms, first, total)
     at = np.concatenate([first, led])
     before, after = before[at], after[at]
     said_around = lexical.says[:, before] & (before != NOWHERE) | lexical.says[:, after] & (after != NOWHERE)
@@ -131,7 +133,7 @@ def find_candidates(table: TurnTable, searched: Mask, vector: Values, query: str
         "length": np.log1p(places["length"][at]),
         "number": places["has_number"][at] * float(bool(_NUMBER_ASKED.search(query))),
         "hop": hop[at],
-        "generic": _generic(table, at, has_vector[at]),
+        "generic": _measure_mean_nearness(table, at, has_vector[at]),
         "day": _on_asked_day(places["at"][at], query, now),
     }
     general = np.column_stack([columns[name] for name in _GENERAL]).astype(np.float32)
@@ -146,7 +148,7 @@ def _score_by_words(table: TurnTable, searched: Mask, terms: Terms) -> _Lexical:
     count, lengths = int(searched.sum()), table.places["length"]
     norms = K1 * (1 - B + B * lengths / (float(lengths[searched].mean()) or 1.0))
     found = [_keep_searched(table.postings.find(int(word)), searched) for word in terms]
-    rarities = [float(_rarity(len(one.rows), count)) for one in found]
+    rarities = [float(_compute_rarity(len(one.rows), count)) for one in found]
     rarest = sorted(range(len(found)), key=lambda at: -rarities[at])[:MOST_WORDS]
     bm25, covered, question, answer = (np.zeros(len(table), np.float32) for _ in range(4))
     says = np.zeros((len(rarest), len(table)), bool)
@@ -173,7 +175,9 @@ def _score_by_meaning(table: TurnTable, searched: Mask, vector: Values) -> tuple
     return np.where(has_vector, cosines, known.mean() if len(known) else 0.0).astype(np.float32), has_vector
 
 
-def _hop(table: TurnTable, searched: Mask, terms: Terms, first: Positions, total: Values) -> tuple[Values, Positions]:
+def _score_hop(
+    table: TurnTable, searched: Mask, terms: Terms, first: Positions, total: Values
+) -> tuple[Values, Positions]:
     """Returns for every turn its share of the rare words of the best finds that the query does not have, and the turns
     that only these words lead to. The finds themselves get nothing."""
     shares = np.zeros(len(table), np.float32)
@@ -189,7 +193,7 @@ def _hop(table: TurnTable, searched: Mask, terms: Terms, first: Positions, total
     frequency = table.postings.count(candidates)
     is_rare = (frequency > 1) & (frequency <= max(2, HOP_COMMON * count))
     candidates, times, frequency = candidates[is_rare], times[is_rare], frequency[is_rare]
-    rarity = _rarity(frequency, count)
+    rarity = _compute_rarity(frequency, count)
     best = np.argsort(-rarity * times, kind="stable")[:HOP_WORDS]
     if not len(best):
         return shares, none
@@ -212,7 +216,7 @@ def _choose_candidates(searched: Mask, total: Values, cosines: Values) -> Positi
     return np.concatenate([by_sum, nearest[~np.isin(nearest, by_sum)]])
 
 
-def _generic(table: TurnTable, at: Positions, has_vector: Mask) -> Values:
+def _measure_mean_nearness(table: TurnTable, at: Positions, has_vector: Mask) -> Values:
     """Returns how near turns are to the mean of all, in standard deviations among these; 0 without a vector."""
     if not has_vector.any():
         return np.zeros(len(at), np.float32)
@@ -236,7 +240,7 @@ def _keep_searched(posting: Posting, searched: Mask) -> Posting:
     return posting.choose(searched[posting.rows])
 
 
-def _rarity(frequency: int | NDArray[np.int64], count: int) -> NDArray[np.float64]:
+def _compute_rarity(frequency: int | NDArray[np.int64], count: int) -> NDArray[np.float64]:
     """Returns how much a word tells that ``frequency`` of ``count`` turns say (the IDF of BM25)."""
     return np.log1p((np.maximum(max(count, LEAST_COUNT) - frequency, 0) + 0.5) / (np.maximum(frequency, 1) + 0.5))
 

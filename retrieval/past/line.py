@@ -11,7 +11,7 @@ from model.embedding import built_in
 from retrieval.past.rank import keep_fitting, rank_turns
 from retrieval.past.row import pack_turn
 from retrieval.past.turn_table import TurnTable
-from store.turn_index import IndexedTurn, PastTurn, TurnKey
+from store.search.turn_index import IndexedTurn, PastTurn, TurnKey
 
 APART = 2
 """The distance of two lines in turn numbers: lines are not neighbours as turns are, which answer each other."""

@@ -16,11 +16,11 @@ import numpy as np
 
 from model.embedding import Embedder
 from retrieval.past.feature import Values, find_candidates
-from retrieval.past.row import rules
+from retrieval.past.row import build_rules_name
 from retrieval.past.turn_cache import current_table
 from retrieval.past.turn_table import Mask, TurnTable
 from retrieval.past.weight import load_weights
-from store.turn_index import TurnIndex, TurnKey
+from store.search.turn_index import TurnIndex, TurnKey
 from text.language import has_korean
 
 CUT = 0.03
@@ -59,7 +59,7 @@ def find_turns(
     ``now``: what «last week» counts from, in the user's time zone.
     """
     vector = embedder.query(query)
-    with current_table(index, rules(embedder)) as table:
+    with current_table(index, build_rules_name(embedder)) as table:
         searched = table.choose_searched(sessions, session_id, before)
         return rank_turns(table, searched, vector, query, now, limit, embedder.name)
 

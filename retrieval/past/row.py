@@ -1,5 +1,5 @@
-"""The row of a turn in ``store.turn_index``: a vector, and its words with the number of times that each side says
-them.
+"""The row of a turn in ``store.search.turn_index``: a vector, and its words with the number of times that each side
+says them.
 
 A row has no text. What else a search wants to know of a turn is computed when the row is made: the moment of the turn
 stands before the words, and words that no text has stand for a number somewhere in it and for a refused question.
@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.embedding import Embedder
-from retrieval.index.segment import term
-from retrieval.index.word import edition, installed, words
-from store.turn_index import PastTurn
-from text.refusal import is_refused_question
+from retrieval.index.segment import hash_term
+from retrieval.index.word import build_cut_edition, cut_text_words, find_installed_cut
+from store.search.turn_index import PastTurn
+from text.answer.refusal import is_refused_question
 
 EMBEDDED_CHARS = 600
 """Characters of a question and of an answer that become a vector, because the model reads 512 tokens, about a second
@@ -26,10 +26,10 @@ of processor time."""
 SEARCHED_CHARS = 20_000
 """Characters of a question and of an answer whose words are searched."""
 VALUE = np.dtype("<f2")
-NUMBER = term("\0number")
+NUMBER = hash_term("\0number")
 """Stands in a row whose text has digits; no text has this word."""
-REFUSED = term("\0refused")
-"""Stands in a row of a turn that says nothing (``text.refusal.is_refused_question``)."""
+REFUSED = hash_term("\0refused")
+"""Stands in a row of a turn that says nothing (``text.answer.refusal.is_refused_question``)."""
 _FORMAT = 3
 _MOMENT = np.dtype("<f8")
 _WORD = np.dtype([("term", "<u8"), ("question", "<u2"), ("answer", "<u2")])
@@ -50,16 +50,16 @@ class RowWords(NamedTuple):
     answer: Counts
 
 
-def rules(embedder: Embedder) -> str:
+def build_rules_name(embedder: Embedder) -> str:
     """Returns the name of the rules that make a row: of the embedding model, and of how words are cut and kept."""
-    return f"{embedder.name} {edition(installed())} {_FORMAT}"
+    return f"{embedder.name} {build_cut_edition(find_installed_cut())} {_FORMAT}"
 
 
 def pack_turn(turn: PastTurn, embedder: Embedder | None = None) -> tuple[bytes, bytes]:
     """Returns the vector and the words of a turn, as its row holds them; without an embedder an empty vector, in
     milliseconds. Raises ``EmbeddingFailed``."""
-    question = Counter(map(term, words(turn.question[:SEARCHED_CHARS], installed())))
-    answer = Counter(map(term, words(turn.answer[:SEARCHED_CHARS], installed())))
+    question = Counter(map(hash_term, cut_text_words(turn.question[:SEARCHED_CHARS], find_installed_cut())))
+    answer = Counter(map(hash_term, cut_text_words(turn.answer[:SEARCHED_CHARS], find_installed_cut())))
     most = np.iinfo(np.uint16).max
     table = [(word, min(question[word], most), min(answer[word], most)) for word in question.keys() | answer.keys()]
     if _DIGIT.search(turn.question) or _DIGIT.search(turn.answer):

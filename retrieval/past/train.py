@@ -28,13 +28,13 @@ from retrieval.past.training.material import (
     FEW,
     TRAINING,
     Corpus,
-    Question,
+    TrainingQuestion,
     read_asking,
     read_corpora,
     read_questions,
     read_unrelated,
 )
-from retrieval.past.weight import Weights, likely_inputs, logistic, make_recall_inputs
+from retrieval.past.weight import PastTurnWeights, compute_probabilities, likely_inputs, make_recall_inputs
 
 FREE = ("length", "generic", *(name for name in FEATURES if name.endswith(" ko")))
 PENALTY, RECALL_PENALTY = 30.0, 10.0
@@ -47,7 +47,7 @@ HEADING_TOKENS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class TurnExample:
     """A question or an unrelated message, with its candidates in one corpus; ``is_right``: those that answer it."""
 
     text: str
@@ -64,13 +64,13 @@ Messages = dict[str, tuple[Values, bool]]
 """By message, what ``make_recall_inputs`` gives for it, and whether it asks for something of the past."""
 
 
-def learn(
-    examples: Sequence[Example],
-    unrelated: Sequence[Example],
+def learn_weights(
+    examples: Sequence[TurnExample],
+    unrelated: Sequence[TurnExample],
     asking: Mapping[str, Values],
     embedder: str,
     digest: str = "",
-) -> Weights:
+) -> PastTurnWeights:
     """Learns all but ``fits`` and ``floors``. ``asking``: vectors by message, of more that ask for something of the
     past."""
     order = _fit_order([example for example in examples if example.is_right.any()])
@@ -81,7 +81,7 @@ def learn(
     likely = _fit_logistic(np.concatenate(inputs)[:, :-1], right, np.ones(len(right)), 1.0)
     known = _gather_messages(examples, unrelated, asking)
     recall, bias = _fit_recall(known)
-    return Weights(
+    return PastTurnWeights(
         {name: round(float(weight), 4) for name, weight in zip(FEATURES, order, strict=True)},
         [round(float(value), 4) for value in likely],
         usual,
@@ -95,7 +95,7 @@ def learn(
 
 
 def _gather_messages(
-    examples: Sequence[Example], unrelated: Sequence[Example], asking: Mapping[str, Values]
+    examples: Sequence[TurnExample], unrelated: Sequence[TurnExample], asking: Mapping[str, Values]
 ) -> Messages:
     """Returns what is known of every message, and whether it asks for something of the past."""
     vectors = {example.text: example.vector for example in (*examples, *unrelated)} | dict(asking)
@@ -103,16 +103,16 @@ def _gather_messages(
     return {text: (make_recall_inputs(text, vector), text not in silent) for text, vector in vectors.items()}
 
 
-def fit_fits(left_out: Sequence[LeftOut]) -> list[float]:
-    """Returns the weights of both log-odds, and the bias, by which ``Weights.fits`` tells whether anything fits. They
-    are learned from messages that were left out: what was learned from a message knows it too well."""
+def fit_fits(left_out: Sequence[LeftOutExample]) -> list[float]:
+    """Returns the weights of both log-odds, and the bias, by which ``PastTurnWeights.fits`` tells whether anything
+    fits. They are learned from messages that were left out: what was learned from a message knows it too well."""
     rows = [each.odds for each in left_out]
     targets = np.array([float(bool(each.example.source)) for each in left_out])
     shares = np.where(targets > 0, 0.5 / targets.sum(), 0.5 / (1 - targets).sum()) * len(targets)
     return [round(float(value), 4) for value in _fit_logistic(np.array(rows), targets, shares, 1.0)]
 
 
-def _fit_order(examples: Sequence[Example]) -> Floats:
+def _fit_order(examples: Sequence[TurnExample]) -> Floats:
     """Returns the weights whose softmax comes nearest to the right turns, by Adam over all examples at once."""
     features = np.concatenate([example.found.features for example in examples]).astype(np.float64)
     spread = features.std(axis=0) + 1e-6
@@ -145,7 +145,9 @@ def _fit_recall(known: Messages) -> tuple[Values, float]:
     weights = mean = square = np.zeros(rows.shape[1], np.float32)
     drawn = np.append(np.full(inputs.shape[1], RECALL_PENALTY, np.float32), 0)
     for step in range(1, STEPS + 1):
-        slope = rows.T @ (shares * (logistic(rows @ weights) - targets)).astype(np.float32) + drawn * weights
+        slope = (
+            rows.T @ (shares * (compute_probabilities(rows @ weights) - targets)).astype(np.float32) + drawn * weights
+        )
         mean, square = 0.9 * mean + 0.1 * slope, 0.99 * square + 0.01 * slope**2
         pace = PACE * (1 - step / (STEPS + 20))
         weights = weights - pace * mean / (1 - 0.9**step) / (np.sqrt(square / (1 - 0.99**step)) + 1e-8)
@@ -170,11 +172,11 @@ def _fit_logistic(inputs: Floats, targets: Floats, shares: Floats, penalty: floa
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class LeftOutExample:
     """An example, and weights that were not learned from it."""
 
-    example: Example
-    weights: Weights
+    example: TurnExample
+    weights: PastTurnWeights
 
     @property
     def odds(self) -> list[float]:
@@ -193,15 +195,15 @@ class LeftOut:
 
 
 def leave_out(
-    examples: Sequence[Example], unrelated: Sequence[Example], asking: Mapping[str, Values], embedder: str
-) -> list[LeftOut]:
+    examples: Sequence[TurnExample], unrelated: Sequence[TurnExample], asking: Mapping[str, Values], embedder: str
+) -> list[LeftOutExample]:
     """Returns every example once, with what was learned without its conversation; of the unrelated messages a half is
     left out with each conversation."""
-    left_out = list[LeftOut]()
+    left_out = list[LeftOutExample]()
     texts = sorted({example.text for example in unrelated})
     for turn, source in enumerate(sorted({example.source for example in examples})):
         left = set(texts[turn % 2 :: 2])
-        weights = learn(
+        weights = learn_weights(
             [example for example in examples if example.source != source],
             [example for example in unrelated if example.text not in left],
             asking,
@@ -209,17 +211,17 @@ def leave_out(
         )
         some = [example for example in examples if example.source == source]
         some += [example for example in unrelated if example.text in left]
-        left_out += [LeftOut(example, weights) for example in some]
+        left_out += [LeftOutExample(example, weights) for example in some]
     return left_out
 
 
-def choose_floor(left_out: Sequence[LeftOut], fits: Sequence[float], language: str) -> float:
+def choose_floor(left_out: Sequence[LeftOutExample], fits: Sequence[float], language: str) -> float:
     """Returns the score that at most ``UNRELATED_ABOVE`` of the unrelated messages in a language exceed."""
     own = [each for each in left_out if each.example.corpus.language == language and not each.example.source]
     return round(float(np.quantile(np.array([each.best(fits) for each in own]), 1 - UNRELATED_ABOVE)), 3)
 
 
-def show_figures(left_out: Sequence[LeftOut], fits: Sequence[float], floors: Mapping[str, float]) -> str:
+def show_figures(left_out: Sequence[LeftOutExample], fits: Sequence[float], floors: Mapping[str, float]) -> str:
     """Returns in Markdown what share of the right turns has room, and what passes the floor."""
     asked = [each for each in left_out if each.example.source]
     whole = [each for each in asked if each.example.corpus.is_joined]
@@ -240,7 +242,7 @@ def show_figures(left_out: Sequence[LeftOut], fits: Sequence[float], floors: Map
     return "\n".join(lines)
 
 
-def _share_of_right(example: Example, scores: Values, room: int) -> float:
+def _share_of_right(example: TurnExample, scores: Values, room: int) -> float:
     """Returns the share of the right turns among the best that have room."""
     held = 0.0
     for at in np.argsort(-scores, kind="stable"):
@@ -251,44 +253,46 @@ def _share_of_right(example: Example, scores: Values, room: int) -> float:
     return held / example.right
 
 
-def examples_of(corpora: Sequence[Corpus], questions: Sequence[Question], embedder: Embedder) -> list[Example]:
+def examples_of(
+    corpora: Sequence[Corpus], questions: Sequence[TrainingQuestion], embedder: Embedder
+) -> list[TurnExample]:
     """Returns the examples of all questions, each in every corpus that has its conversation."""
     return [
-        _example(corpus, question.text, question.source, corpus.positions(question), embedder)
+        _build_example(corpus, question.text, question.source, corpus.positions(question), embedder)
         for corpus in corpora
         for question in questions
         if corpus.holds(question)
     ]
 
 
-def unrelated_examples(corpora: Sequence[Corpus], embedder: Embedder) -> list[Example]:
+def unrelated_examples(corpora: Sequence[Corpus], embedder: Embedder) -> list[TurnExample]:
     """Returns the examples of unrelated messages, each in the joined corpus of its language and in one of the corpora
     of a few turns."""
-    examples = list[Example]()
+    examples = list[TurnExample]()
     for language in ("en", "ko"):
         own = [corpus for corpus in corpora if corpus.language == language]
         joined = [corpus for corpus in own if corpus.is_joined]
         few = [corpus for corpus in own if len(corpus.table) <= FEW]
         for at, text in enumerate(read_unrelated(language)):
             for corpus in (*joined, few[at % len(few)]):
-                examples.append(_example(corpus, text, "", [], embedder))
+                examples.append(_build_example(corpus, text, "", [], embedder))
     return examples
 
 
-def _example(corpus: Corpus, text: str, source: str, right: Sequence[int], embedder: Embedder) -> Example:
+def _build_example(corpus: Corpus, text: str, source: str, right: Sequence[int], embedder: Embedder) -> TurnExample:
     vector = embedder.query(text)
     found = find_candidates(corpus.table, corpus.table.places["counts"], vector, text, corpus.now)
     is_right = np.isin(found.positions, right).astype(np.float32)
-    return Example(text, corpus, source, found, vector, is_right, len(right))
+    return TurnExample(text, corpus, source, found, vector, is_right, len(right))
 
 
-def digest() -> str:
+def hash_training_files() -> str:
     """Returns the hash that tells these training files from any others."""
     files = sorted(file for file in TRAINING.iterdir() if file.suffix in (".txt", ".tsv"))
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
 
 
-def train(data: Path, embedder: Embedder) -> tuple[Weights, str]:
+def train_weights(data: Path, embedder: Embedder) -> tuple[PastTurnWeights, str]:
     """Returns the weights, and the figures of what was left out."""
     corpora, questions = read_corpora(data, embedder), read_questions(data)
     examples, unrelated = examples_of(corpora, questions, embedder), unrelated_examples(corpora, embedder)
@@ -296,18 +300,18 @@ def train(data: Path, embedder: Embedder) -> tuple[Weights, str]:
     left_out = leave_out(examples, unrelated, asking, embedder.name)
     fits = fit_fits(left_out)
     floors = {language: choose_floor(left_out, fits, language) for language in ("en", "ko")}
-    weights = learn(examples, unrelated, asking, embedder.name, digest())
+    weights = learn_weights(examples, unrelated, asking, embedder.name, hash_training_files())
     return replace(weights, fits=fits, floors=floors), show_figures(left_out, fits, floors)
 
 
-def main() -> str:
+def write_trained_weights() -> str:
     """Writes the weights that the search reads; returns the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
-    weights, figures = train(parser.parse_args().data, BuiltIn())
+    weights, figures = train_weights(parser.parse_args().data, BuiltIn())
     weights.save()
     return figures
 
 
 if __name__ == "__main__":
-    sys.stdout.write(main() + "\n")
+    sys.stdout.write(write_trained_weights() + "\n")

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 from sqlalchemy import Engine
 
 from retrieval.past.turn_table import TurnTable
-from store.turn_index import TurnIndex
+from store.search.turn_index import TurnIndex
 
 MOST_BYTES = 256_000_000
 """About 100,000 turns: a turn takes 1.5 kB for its vector and 1 to 2 kB for its words."""

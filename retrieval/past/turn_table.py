@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from retrieval.past.posting import Postings
 from retrieval.past.row import VALUE, RowWords, unpack_words
-from store.turn_index import IndexChanges, IndexedTurn, Revision, TurnKey
+from store.search.turn_index import IndexChanges, IndexedTurn, Revision, TurnKey
 
 NOWHERE = -1
 TABLE_BYTES, ROW_BYTES = 2000, 600

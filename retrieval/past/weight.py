@@ -22,7 +22,7 @@ FILE = Path(__file__).with_name("model.json")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Weights:
+class PastTurnWeights:
     """What a search weighs. Turns come in the ``order`` of a weighted sum of their features; three logistic models then
     tell how likely they are what is asked for.
 
@@ -67,8 +67,8 @@ class Weights:
         odds = self.turn_odds(found)
         by_recall, by_turn, bias = self.fits
         fits = by_recall * self.recall_odds(query, vector, embedder) + by_turn * float(odds.max()) + bias
-        likelihoods = logistic(odds)
-        scores: Values = logistic(np.array([fits])) * likelihoods / likelihoods.max()
+        likelihoods = compute_probabilities(odds)
+        scores: Values = compute_probabilities(np.array([fits])) * likelihoods / likelihoods.max()
         return scores
 
     def save(self, file: Path = FILE) -> None:
@@ -77,10 +77,10 @@ class Weights:
 
 
 @cache
-def load_weights() -> Weights:
+def load_weights() -> PastTurnWeights:
     """Returns the weights that come with this version."""
     data = json.loads(FILE.read_text("utf-8"))
-    return Weights(**data | {"recall": np.array(data["recall"], np.float32)})
+    return PastTurnWeights(**data | {"recall": np.array(data["recall"], np.float32)})
 
 
 def likely_inputs(found: Candidates, sums: NDArray[np.floating[Any]], usual_cosine: float) -> Values:
@@ -96,6 +96,6 @@ def make_recall_inputs(query: str, vector: Values) -> Values:
     return np.concatenate([RECALL_VECTOR * vector, RECALL_PHRASES * hash_phrases(query)]).astype(np.float32)
 
 
-def logistic(values: NDArray[np.floating[Any]]) -> Values:
+def compute_probabilities(values: NDArray[np.floating[Any]]) -> Values:
     """Returns the probabilities of log-odds."""
     return np.asarray(1 / (1 + np.exp(-np.clip(values, -30, 30))), np.float32)

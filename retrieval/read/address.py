@@ -30,7 +30,7 @@ def is_web(text: str) -> bool:
     return text.lower().startswith(("http://", "https://"))
 
 
-def normal(text: str) -> str:
+def normalize_address(text: str) -> str:
     """Returns the address in the form that the library keeps: http or https, the host in lower case, no fragment, and
     no port that the scheme implies. A host without a scheme gets https. Raises ``PageAddress``."""
     address = "".join(text.split())[: CHARS + 1]
@@ -51,21 +51,21 @@ def normal(text: str) -> str:
     return urlunsplit((parts.scheme, netloc, quote(parts.path, _SAFE) or "/", quote(parts.query, f"{_SAFE}?"), ""))
 
 
-def joined(page: str, link: str) -> str:
+def join_page_address(page: str, link: str) -> str:
     """Returns the address that a link of a page leads to. Raises ``PageAddress``."""
     try:
-        return normal(urljoin(page, link.strip()))
+        return normalize_address(urljoin(page, link.strip()))
     except ValueError as error:
         raise PageAddress(name=link[:CHARS], reason="its host cannot be read", reason_code="host") from error
 
 
-def readable(address: str) -> str:
+def render_readable_address(address: str) -> str:
     """Returns the address as people read it, with letters of other scripts instead of their escaped bytes; both lead to
     the same page."""
-    return _FOREIGN.sub(lambda match: _letters(match[0]), address)
+    return _FOREIGN.sub(lambda match: _decode_escaped_letters(match[0]), address)
 
 
-def _letters(escaped: str) -> str:
+def _decode_escaped_letters(escaped: str) -> str:
     try:
         text = unquote_to_bytes(escaped).decode()
     except UnicodeDecodeError:
@@ -73,7 +73,7 @@ def _letters(escaped: str) -> str:
     return text if text.isprintable() else escaped
 
 
-def origin(address: str) -> str:
+def read_address_origin(address: str) -> str:
     """Returns scheme, host and port."""
     parts = urlsplit(address)
     return f"{parts.scheme}://{parts.netloc}"
@@ -85,23 +85,23 @@ def port_of(address: str) -> int:
     return parts.port or _PORTS[parts.scheme]
 
 
-def folder(address: str) -> str:
+def find_folder_prefix(address: str) -> str:
     """Returns the prefix of the pages below an address: «/guide/» for «/guide/», «/guide/index.html» and «/guide»."""
     path = urlsplit(address).path
     last = path.rpartition("/")[2]
-    return origin(address) + (path[: len(path) - len(last)] if "." in last or not last else f"{path}/")
+    return read_address_origin(address) + (path[: len(path) - len(last)] if "." in last or not last else f"{path}/")
 
 
-def public(machine: Machine) -> bool:
+def is_public_machine(machine: Machine) -> bool:
     """Returns whether anybody could reach the machine. Excludes addresses of a private network, of this machine or
-    link, of a carrier's own network and of a cloud's metadata. ``_plain`` finds the addresses inside other addresses,
-    so that the guard checks those, too."""
+    link, of a carrier's own network and of a cloud's metadata. ``_list_contained_machines`` finds the addresses inside
+    other addresses, so that the guard checks those, too."""
     return machine.is_global and not (machine.is_multicast or machine.is_reserved or _site_local(machine))
 
 
-def near(machine: Machine) -> bool:
-    """Returns whether the machine is ``public``, or this machine, or in a private network; never on the link, where
-    clouds keep their metadata."""
+def is_near_machine(machine: Machine) -> bool:
+    """Returns whether the machine is ``is_public_machine``, or this machine, or in a private network; never on the
+    link, where clouds keep their metadata."""
     routable = not (machine.is_link_local or machine.is_multicast or machine.is_unspecified or machine.is_reserved)
     return routable or machine.is_loopback
 
@@ -110,7 +110,7 @@ def _site_local(machine: Machine) -> bool:
     return isinstance(machine, IPv6Address) and machine.is_site_local
 
 
-def _plain(text: str) -> list[Machine]:
+def _list_contained_machines(text: str) -> list[Machine]:
     """Returns the machine of an IP address, and the IPv4 machine that an IPv6 address contains."""
     machine = ip_address(text.partition("%")[0])
     if isinstance(machine, IPv4Address):
@@ -120,7 +120,7 @@ def _plain(text: str) -> list[Machine]:
     return [translated] if translated else [machine, tunnelled] if tunnelled else [machine]
 
 
-def resolved(host: str, port: int) -> list[str]:
+def resolve_host(host: str, port: int) -> list[str]:
     """Returns the addresses that the system knows for a host."""
     infos = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(info[4][0]) for info in infos))
@@ -131,20 +131,22 @@ class Guard:
     """A check that resolves an address once and allows only some machines. The caller connects to the machine returned,
     whatever the host name resolves to a moment later."""
 
-    allowed: Allowed = public
-    resolve: Resolve = resolved
+    allowed: Allowed = is_public_machine
+    resolve: Resolve = resolve_host
 
     def machine(self, address: str) -> str:
         """Returns the IP address of the machine. Raises ``PageUnread`` and, when any of the host's machines is not
         allowed, ``PagePrivate``."""
         try:
             addresses = list(self.resolve(urlsplit(address).hostname or "", port_of(address)))
-            machines = [machine for ip in addresses for machine in _plain(ip)]
+            machines = [machine for ip in addresses for machine in _list_contained_machines(ip)]
         except (OSError, UnicodeError, ValueError) as error:
-            raise PageUnread(name=readable(address), reason="its host is not known", reason_code="host") from error
+            raise PageUnread(
+                name=render_readable_address(address), reason="its host is not known", reason_code="host"
+            ) from error
         refused = next((machine for machine in machines if not self.allowed(machine)), None)
         if refused is not None:
-            raise PagePrivate(name=readable(address), address=str(refused))
+            raise PagePrivate(name=render_readable_address(address), address=str(refused))
         if not addresses:
-            raise PageUnread(name=readable(address), reason="its host is not known", reason_code="host")
+            raise PageUnread(name=render_readable_address(address), reason="its host is not known", reason_code="host")
         return addresses[0]

@@ -19,9 +19,9 @@ from typing import IO, Any
 
 from errors import DocumentError, DocumentTooHeavy, TableQueryFailed
 from retrieval.calculation.query import run_query
-from retrieval.read.content import content
+from retrieval.read.content import read_content
 from retrieval.read.format.loaded import Sheet
-from retrieval.read.frame import receive, send
+from retrieval.read.frame import receive_message, send_messages
 
 if sys.platform != "win32":
     import resource
@@ -31,31 +31,31 @@ GARBAGE = 20_000
 half the time."""
 
 
-def main(seconds: float, memory: int) -> None:
+def answer_requests(seconds: float, memory: int) -> None:
     """Answers requests. ``seconds``: processor time for one document; ``memory``: bytes beyond those of an idle
     process. Windows has neither limit, macOS has no limit for memory."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints must not mix with the answers
     requests = queue.SimpleQueue[tuple[bytes, bytes]]()
-    threading.Thread(target=_listen, args=(sys.stdin.buffer, requests), daemon=True).start()
+    threading.Thread(target=_queue_requests, args=(sys.stdin.buffer, requests), daemon=True).start()
     gc.set_threshold(GARBAGE)
-    start = _mapped()
-    _bound(start + memory if start else 0)
+    start = _read_mapped_bytes()
+    _limit_memory(start + memory if start else 0)
     while True:
         request, data = requests.get()
-        send(answers, b"begun")
-        _allow(seconds)
-        answer = _answer(json.loads(request), data, memory)
-        send(answers, b"!" if _mapped() - start > memory // 2 else b"", answer)
+        send_messages(answers, b"begun")
+        _limit_processor_time(seconds)
+        answer = _answer_request(json.loads(request), data, memory)
+        send_messages(answers, b"!" if _read_mapped_bytes() - start > memory // 2 else b"", answer)
 
 
-def _answer(request: dict[str, Any], data: bytes, memory: int) -> bytes:
+def _answer_request(request: dict[str, Any], data: bytes, memory: int) -> bytes:
     name = request["name"]
     try:
         if "sql" in request:
             sheets = [Sheet.of(*sheet) for sheet in json.loads(data)]
             return json.dumps({"result": asdict(run_query(sheets, request["sql"]))}).encode()
-        document = content(name, data, request["limit"], request["passages"])
+        document = read_content(name, data, request["limit"], request["passages"])
         return json.dumps({"content": document.plain()}).encode()
     except (DocumentError, TableQueryFailed) as error:
         return json.dumps({"error": error.code, "values": error.values}).encode()
@@ -64,16 +64,16 @@ def _answer(request: dict[str, Any], data: bytes, memory: int) -> bytes:
         return json.dumps({"error": heavy.code, "values": heavy.values}).encode()
 
 
-def _listen(requests: IO[bytes], queued: queue.SimpleQueue[tuple[bytes, bytes]]) -> None:
+def _queue_requests(requests: IO[bytes], queued: queue.SimpleQueue[tuple[bytes, bytes]]) -> None:
     """Queues requests, also while a document is read, so that this process ends as soon as its parent does."""
     try:
         while True:
-            queued.put((receive(requests), receive(requests)))
+            queued.put((receive_message(requests), receive_message(requests)))
     finally:
         os._exit(1)
 
 
-def _mapped() -> int:
+def _read_mapped_bytes() -> int:
     """Returns the bytes of memory that this process has mapped; 0: not known."""
     try:
         return int(Path("/proc/self/statm").read_text("ascii").split()[0]) * resource.getpagesize()
@@ -81,7 +81,7 @@ def _mapped() -> int:
         return 0
 
 
-def _bound(size: int) -> None:
+def _limit_memory(size: int) -> None:
     """Limits memory to ``size`` bytes, unless ``size`` is 0, and forbids core files."""
     if sys.platform != "win32":
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -89,7 +89,7 @@ def _bound(size: int) -> None:
             _limit(resource.RLIMIT_AS, size)
 
 
-def _allow(seconds: float) -> None:
+def _limit_processor_time(seconds: float) -> None:
     """Limits processor time to this many seconds from now on."""
     if sys.platform != "win32":
         used = resource.getrusage(resource.RUSAGE_SELF)
@@ -105,4 +105,4 @@ if sys.platform != "win32":
 
 
 if __name__ == "__main__":
-    main(float(sys.argv[1]), int(sys.argv[2]))
+    answer_requests(float(sys.argv[1]), int(sys.argv[2]))

@@ -12,9 +12,9 @@ from errors import DocumentEmpty, DocumentTooLong
 from retrieval.calculation.query import add_kinds
 from retrieval.document import DocType
 from retrieval.read.format.loaded import Sheet
-from retrieval.read.load import load
-from retrieval.read.split import Piece, split
-from text.language import detect
+from retrieval.read.load import load_file
+from retrieval.read.split import Piece, split_passages
+from text.language import detect_language
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +48,10 @@ class Content:
         return cls(plain["title"], plain["language"], plain["said"], pieces, sheets)
 
 
-def content(name: str, data: bytes, limit: int, passages: int | None = None) -> Content:
+def read_content(name: str, data: bytes, limit: int, passages: int | None = None) -> Content:
     """Reads a file of at most ``limit`` bytes into at most ``passages`` passages. Raises ``DocumentError``."""
-    loaded = load(name, data, limit)
-    pieces = tuple(split(loaded.text, markdown=loaded.markdown, title=loaded.title))
+    loaded = load_file(name, data, limit)
+    pieces = tuple(split_passages(loaded.text, markdown=loaded.markdown, title=loaded.title))
     if not pieces:
         raise DocumentEmpty(name=name)
     if passages is not None and len(pieces) > passages:
@@ -59,4 +59,4 @@ def content(name: str, data: bytes, limit: int, passages: int | None = None) -> 
     front_type = (loaded.front.get("doc_type") or loaded.front.get("type") or "").lower()
     doc_type: DocType | None = "faq" if front_type == "faq" else "guide" if front_type == "guide" else None
     sheets = tuple(map(add_kinds, loaded.sheets))
-    return Content(loaded.title, detect(f"{loaded.title}\n{loaded.text}"), doc_type, pieces, sheets)
+    return Content(loaded.title, detect_language(f"{loaded.title}\n{loaded.text}"), doc_type, pieces, sheets)

@@ -14,11 +14,11 @@ _BLOCK = re.compile(r"^[ \t]*(?=[#<\[]|```|~~~|=+[ \t]*$|-+[ \t]*$)", re.MULTILI
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 
 
-def literal(text: str) -> str:
+def escape_blocks(text: str) -> str:
     """Returns paragraphs of text in which no line is a heading, a fence, HTML or a definition. Lists stay lists."""
     return _BLOCK.sub(rf"\g<0>{MARK}", text)
 
 
-def escaped(text: str) -> str:
+def escape_heading(text: str) -> str:
     """Returns the words of a heading with their punctuation escaped."""
     return _PUNCTUATION.sub(r"\\\1", text)

@@ -8,7 +8,7 @@ from typing import IO
 _LENGTH = struct.Struct(">Q")
 
 
-def send(pipe: IO[bytes], *messages: bytes) -> None:
+def send_messages(pipe: IO[bytes], *messages: bytes) -> None:
     """Writes messages. Raises ``OSError`` when the other process is gone."""
     for message in messages:
         pipe.write(_LENGTH.pack(len(message)))
@@ -16,13 +16,13 @@ def send(pipe: IO[bytes], *messages: bytes) -> None:
     pipe.flush()
 
 
-def receive(pipe: IO[bytes]) -> bytes:
+def receive_message(pipe: IO[bytes]) -> bytes:
     """Returns the next message. Raises ``EOFError`` when the other process is gone."""
-    (length,) = _LENGTH.unpack(_exactly(pipe, _LENGTH.size))
-    return _exactly(pipe, length)
+    (length,) = _LENGTH.unpack(_read_exactly(pipe, _LENGTH.size))
+    return _read_exactly(pipe, length)
 
 
-def _exactly(pipe: IO[bytes], size: int) -> bytes:
+def _read_exactly(pipe: IO[bytes], size: int) -> bytes:
     data = pipe.read(size)
     if len(data) < size:
         raise EOFError

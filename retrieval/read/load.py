@@ -41,14 +41,15 @@ from retrieval.read.format import (
 )
 from retrieval.read.format.loaded import Loaded, Reader
 from retrieval.read.split import HEADING_CHARS
-from text.clean import clean
+from text.clean import clean_text
 
 NAME_CHARS = 120
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of files. ``found``: what the first bytes of such a file show, by ``_content``; «text» for any text.
+    """A kind of files. ``found``: what the first bytes of such a file show, by ``_detect_file_kind``; «text» for any
+    text.
     ``tables``: whether such a file may have tables to calculate with."""
 
     name: str
@@ -59,11 +60,11 @@ class Kind:
 
 
 KINDS = (
-    Kind("Markdown", (".md", ".markdown"), plain.markdown),
-    Kind("text", (".txt", ".text", ".log"), plain.text),
-    Kind("HTML", (".html", ".htm", ".xhtml"), html.read, ("HTML", "text")),
-    Kind("PDF", (".pdf",), pdf.read, ("PDF",)),
-    Kind("Word", (".docx",), word.read, ("Word",)),
+    Kind("Markdown", (".md", ".markdown"), plain.read_markdown),
+    Kind("text", (".txt", ".text", ".log"), plain.read_plain_text),
+    Kind("HTML", (".html", ".htm", ".xhtml"), html.read_html, ("HTML", "text")),
+    Kind("PDF", (".pdf",), pdf.read_pdf, ("PDF",)),
+    Kind("Word", (".docx",), word.read_word_file, ("Word",)),
     Kind("Excel", (".xlsx", ".xlsm", ".xls"), sheet.read_workbook, ("Excel", "old Excel", "HTML", "text"), True),
     Kind("PowerPoint", (".pptx",), slides.read_slides, ("PowerPoint",)),
     Kind("Hangul", (".hwp",), hangul.read_hangul, ("Hangul",)),
@@ -71,7 +72,7 @@ KINDS = (
     Kind("ODF", (".odt", ".odp"), open_document.read_open_document, ("ODF",)),
     Kind("ODF table", (".ods",), sheet.read_workbook, ("ODF table",), True),
     Kind("EPUB", (".epub",), book.read_epub, ("EPUB",)),
-    Kind("CSV", (".csv", ".tsv"), table.read, tables=True),
+    Kind("CSV", (".csv", ".tsv"), table.read_table, tables=True),
     Kind("mail", (".eml",), mail.read_mail),
     Kind("notebook", (".ipynb",), notebook.read_notebook),
     Kind("RTF", (".rtf",), rich_text.read_rich_text, ("RTF",)),
@@ -95,29 +96,35 @@ _OFFICE = {b"word/document.xml": "Word", b"xl/workbook.": "Excel", b"ppt/present
 _OLD_OFFICE = {b"HWP Document File": "Hangul", "Workbook".encode("utf-16-le"): "old Excel"}
 
 
-def load(name: str, data: bytes, limit: int) -> Loaded:
+def load_file(name: str, data: bytes, limit: int) -> Loaded:
     """Returns the text of a file. ``name`` may come from anybody; ``limit`` in bytes. Raises a ``DocumentError``."""
-    shown = label(name)
+    shown = clean_document_name(name)
     if len(data) > limit:
         raise DocumentTooLarge(name=shown, size=len(data), limit=limit)
-    kind = _BY_SUFFIX.get(PurePath(shown).suffix.lower())
-    if kind is None:
-        raise DocumentKindUnknown(name=shown, known=known_suffixes())
+    kind = find_file_kind(shown)
     if not data.strip():
         raise DocumentEmpty(name=shown)
-    found = _content(data)
+    found = _detect_file_kind(data)
     if found not in kind.found:
-        _refuse(shown, kind.name, found, data)
+        _refuse_mislabelled(shown, kind.name, found, data)
     try:
         loaded = kind.read(shown, data, limit)
     except (DocumentError, MemoryError):  # retrieval.read.child reports MemoryError
         raise
     except (RecursionError, Exception) as error:  # any error of a parser means that the file is broken
-        reason = _reason(error)
+        reason = _describe_parser_error(error)
         raise DocumentBroken(name=shown, reason=reason, reason_code="damaged", detail=reason) from error
     if not re.search(r"\w", loaded.text):
         raise DocumentEmpty(name=shown)
-    return replace(loaded, title=" ".join(loaded.title.split())[:HEADING_CHARS] or _stem(shown))
+    return replace(loaded, title=" ".join(loaded.title.split())[:HEADING_CHARS] or _cut_suffix(shown))
+
+
+def find_file_kind(name: str) -> Kind:
+    """Returns the kind of a file by its name. Raises ``DocumentKindUnknown``."""
+    kind = _BY_SUFFIX.get(PurePath(name).suffix.lower())
+    if kind is None:
+        raise DocumentKindUnknown(name=name, known=known_suffixes())
+    return kind
 
 
 def may_have_tables(name: str) -> bool:
@@ -131,21 +138,21 @@ def known_suffixes() -> str:
     return ", ".join(kind.suffixes[0] for kind in KINDS)
 
 
-def label(name: str) -> str:
+def clean_document_name(name: str) -> str:
     """Returns a name that can be shown and stored, for any name: a path's last part, printable, cut in its middle."""
-    last = re.split(r"[/\\]", clean(name))[-1]
+    last = re.split(r"[/\\]", clean_text(name))[-1]
     printable = "".join(letter for letter in unicodedata.normalize("NFC", last) if letter.isprintable()).strip(" .")
     plain = printable or "document"
     return plain if len(plain) <= NAME_CHARS else f"{plain[: NAME_CHARS - 21]}…{plain[-20:]}"
 
 
-def _refuse(name: str, kind: str, found: str, data: bytes) -> None:
+def _refuse_mislabelled(name: str, kind: str, found: str, data: bytes) -> None:
     if found == "old Office" and "EncryptedPackage".encode("utf-16-le") in data:
         raise DocumentEncrypted(name=name)
     raise DocumentMislabelled(name=name, claimed=kind, found=found)
 
 
-def _content(data: bytes) -> str:
+def _detect_file_kind(data: bytes) -> str:
     """Returns the kind of file that the first bytes show."""
     if data[:1024].lstrip().startswith(b"%PDF-"):
         return "PDF"
@@ -170,10 +177,10 @@ def _list_part_names(data: bytes) -> bytes:
         return data
 
 
-def _reason(error: BaseException) -> str:
+def _describe_parser_error(error: BaseException) -> str:
     lines = str(error).strip().splitlines()
     return f"{type(error).__name__}: {lines[0][:200]}" if lines else type(error).__name__
 
 
-def _stem(name: str) -> str:
+def _cut_suffix(name: str) -> str:
     return PurePath(name).stem or name

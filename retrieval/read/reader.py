@@ -18,12 +18,12 @@ from types import TracebackType
 from typing import Any, Self
 
 from errors import DocumentError, DocumentTooHeavy, DocumentTooSlow, DocumentUnread, GieokError, TableQueryFailed
-from model.call.abort import beside
-from model.call.interrupt import interruptible
+from model.call.abort import run_beside_call
+from model.call.interrupt import run_interruptible
 from retrieval.calculation.query import TableResult
-from retrieval.read.content import Content, content
+from retrieval.read.content import Content, read_content
 from retrieval.read.format.loaded import Sheet
-from retrieval.read.frame import receive, send
+from retrieval.read.frame import receive_message, send_messages
 from settings import Settings, child_environment
 
 SMALL = 32_000
@@ -72,7 +72,7 @@ class Reader:
         ``model.call.interrupt.stopping`` is set."""
         limits = self.limits
         if len(data) > limits.size or _is_small(name, data):
-            return content(name, data, limits.size, limits.passages)
+            return read_content(name, data, limits.size, limits.passages)
         request = {"name": name, "limit": limits.size, "passages": limits.passages}
         return Content.of(self._ask(request, data)["content"])
 
@@ -89,8 +89,8 @@ class Reader:
         """Returns the process's answer. Raises the error that it answers with, and what becomes of the process."""
         limits, name = self.limits, request["name"]
         try:
-            child = self._begun(request, data, limits.seconds * WAIT)
-            answer = interruptible(lambda: beside(lambda: _answer(child)), limits.seconds * WAIT)
+            child = self._begin_reading(request, data, limits.seconds * WAIT)
+            answer = run_interruptible(lambda: run_beside_call(lambda: _receive_answer(child)), limits.seconds * WAIT)
         except TimeoutError as error:
             self._end()
             raise DocumentTooSlow(name=name, limit=limits.seconds) from error
@@ -107,13 +107,13 @@ class Reader:
             raise _ERRORS[fields["error"]](**fields["values"])
         return fields
 
-    def _begun(self, request: dict[str, Any], data: bytes, seconds: float) -> subprocess.Popen[bytes]:
+    def _begin_reading(self, request: dict[str, Any], data: bytes, seconds: float) -> subprocess.Popen[bytes]:
         """Returns the process, which now reads the document. Replaces a process that ended before it began, once."""
         try:
-            return _begin(self._running(), request, data, seconds)
+            return _send_document(self._running(), request, data, seconds)
         except (EOFError, OSError):
             self._end()
-            return _begin(self._running(), request, data, seconds)
+            return _send_document(self._running(), request, data, seconds)
 
     def _death(self, name: str, error: Exception) -> DocumentError:
         """Returns the error for the reason why the process ended."""
@@ -128,7 +128,7 @@ class Reader:
     def _running(self) -> subprocess.Popen[bytes]:
         if self._child is not None and self._child.poll() is not None:
             self._end()
-        self._child = self._child or _start(self.limits)
+        self._child = self._child or _start_child(self.limits)
         return self._child
 
     def _end(self, patience: float = 0.0) -> int | None:
@@ -154,7 +154,7 @@ def _is_small(name: str, data: bytes) -> bool:
     return PurePath(name).suffix.lower() in _TEXT and len(data) <= SMALL and b"|" not in data
 
 
-def _start(limits: ReadLimits) -> subprocess.Popen[bytes]:
+def _start_child(limits: ReadLimits) -> subprocess.Popen[bytes]:
     """Starts the process in its own session, so that Ctrl-C reaches only the parent, which then ends the process."""
     command = [sys.executable, "-m", "retrieval.read.child", str(limits.seconds), str(limits.memory)]
     return subprocess.Popen(
@@ -167,7 +167,7 @@ def _start(limits: ReadLimits) -> subprocess.Popen[bytes]:
     )
 
 
-def _begin(
+def _send_document(
     child: subprocess.Popen[bytes], request: dict[str, Any], data: bytes, seconds: float
 ) -> subprocess.Popen[bytes]:
     """Hands a document over, waits until the process begins to read it, and returns the process."""
@@ -175,14 +175,14 @@ def _begin(
     def hand_over() -> None:
         assert child.stdin
         assert child.stdout
-        send(child.stdin, json.dumps(request).encode(), data)
-        receive(child.stdout)
+        send_messages(child.stdin, json.dumps(request).encode(), data)
+        receive_message(child.stdout)
 
-    interruptible(lambda: beside(hand_over), seconds)
+    run_interruptible(lambda: run_beside_call(hand_over), seconds)
     return child
 
 
-def _answer(child: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
+def _receive_answer(child: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
     """Returns a mark that is not empty when the process wants to end now, and its answer in JSON."""
     assert child.stdout
-    return receive(child.stdout), receive(child.stdout)
+    return receive_message(child.stdout), receive_message(child.stdout)

@@ -23,10 +23,10 @@ from urllib.robotparser import RobotFileParser
 import httpx2
 
 from errors import DocumentTooLarge, PageError, PageGone, PageKind, PageRobots, PageUnread
-from model.call.abort import beside, pause
-from model.call.connection import cuttable
-from model.call.interrupt import interruptible
-from retrieval.read.address import Guard, joined, origin, port_of, readable
+from model.call.abort import pause_cuttable_call, run_beside_call
+from model.call.connection import make_cuttable
+from model.call.interrupt import run_interruptible
+from retrieval.read.address import Guard, join_page_address, port_of, read_address_origin, render_readable_address
 from text.decode import NoText, decode_text
 
 AGENT = "Gieok"
@@ -93,9 +93,9 @@ class Web:
         Raises a ``PageError``, ``DocumentTooLarge``, and ``Stopped`` when ``model.call.interrupt.stopping`` is set.
         """
         try:
-            return interruptible(lambda: self._page(address, mark or Mark()), self.seconds)
+            return run_interruptible(lambda: self._page(address, mark or Mark()), self.seconds)
         except TimeoutError as error:
-            raise _unread(
+            raise _build_unread_error(
                 address, f"it did not come within {self.seconds:g} s", "late", seconds=self.seconds
             ) from error
 
@@ -103,13 +103,15 @@ class Web:
         with self._answer(address, mark.headers, self._allow) as (final_address, answer):
             if answer.status_code == 304 and mark.headers:
                 return Fetched(final_address, "", None, mark)
-            _check(final_address, answer)
-            suffix, charset = _kind(final_address, answer)
+            _check_status(final_address, answer)
+            suffix, charset = _read_page_kind(final_address, answer)
             length = answer.headers.get("content-length", "")
             size = int(length) if length.isdecimal() else 0
-            data = b"" if size > self.limit else _body(final_address, answer, self.limit)
+            data = b"" if size > self.limit else _read_answer_body(final_address, answer, self.limit)
             if max(size, len(data)) > self.limit:
-                raise DocumentTooLarge(name=readable(final_address), size=max(size, len(data)), limit=self.limit)
+                raise DocumentTooLarge(
+                    name=render_readable_address(final_address), size=max(size, len(data)), limit=self.limit
+                )
             new_mark = Mark(answer.headers.get("etag", ""), answer.headers.get("last-modified", ""))
             return Fetched(final_address, suffix, data if suffix == ".pdf" else _in_utf8(data, charset), new_mark)
 
@@ -117,21 +119,21 @@ class Web:
         """Waits until the host may be asked for a page again. Raises ``PageRobots``."""
         rules = self._rules(address)
         if not rules.can_fetch(AGENT, address):
-            raise PageRobots(name=readable(address))
+            raise PageRobots(name=render_readable_address(address))
         delay = min(max(PAUSE, float(rules.crawl_delay(AGENT) or 0)), MOST_PAUSE)
-        rest = self._asked.get(origin(address), -math.inf) + delay - time.monotonic()
+        rest = self._asked.get(read_address_origin(address), -math.inf) + delay - time.monotonic()
         if rest > 0:
-            pause(rest)
-        self._asked[origin(address)] = time.monotonic()
+            pause_cuttable_call(rest)
+        self._asked[read_address_origin(address)] = time.monotonic()
 
     def _rules(self, address: str) -> RobotFileParser:
-        host = origin(address)
+        host = read_address_origin(address)
         if host not in self._robots:
             rules = RobotFileParser()
             try:
                 rules.parse(self._robots_text(f"{host}/robots.txt").splitlines())
             except PageError as error:  # the error names the page, not its robots.txt
-                raise type(error)(**{**error.values, "name": readable(address)}) from error
+                raise type(error)(**{**error.values, "name": render_readable_address(address)}) from error
             self._robots[host] = rules
         return self._robots[host]
 
@@ -141,7 +143,7 @@ class Web:
         with self._answer(address, {}, lambda _: None) as (final_address, answer):
             if answer.status_code >= 400:
                 return "" if answer.status_code < 500 else _NOTHING
-            return _body(final_address, answer, ROBOTS_BYTES)[:ROBOTS_BYTES].decode("utf-8-sig", "replace")
+            return _read_answer_body(final_address, answer, ROBOTS_BYTES)[:ROBOTS_BYTES].decode("utf-8-sig", "replace")
 
     @contextmanager
     def _answer(
@@ -154,14 +156,14 @@ class Web:
                 if answer.status_code not in _REDIRECT or "location" not in answer.headers:
                     yield address, answer
                     return
-                address = joined(address, answer.headers["location"])
-        raise _unread(address, f"it redirects more than {REDIRECTS} times", "redirects", limit=REDIRECTS)
+                address = join_page_address(address, answer.headers["location"])
+        raise _build_unread_error(address, f"it redirects more than {REDIRECTS} times", "redirects", limit=REDIRECTS)
 
     @contextmanager
     def _open(self, address: str, headers: Mapping[str, str]) -> Iterator[httpx2.Response]:
         """Yields the response of the machine that the guard returned. The request carries the host's name, and the
         certificate must be for that name."""
-        parts, machine = urlsplit(address), beside(lambda: self.guard.machine(address))
+        parts, machine = urlsplit(address), run_beside_call(lambda: self.guard.machine(address))
         host = f"[{machine}]" if ":" in machine else machine
         url = f"{parts.scheme}://{host}:{port_of(address)}{parts.path}{f'?{parts.query}' if parts.query else ''}"
         basic_headers = {
@@ -176,7 +178,9 @@ class Web:
                 yield answer
         except (httpx2.HTTPError, httpx2.InvalidURL, zlib.error) as error:
             detail = str(error) or type(error).__name__
-            raise _unread(address, f"the connection failed ({detail})", "connection", detail=detail) from error
+            raise _build_unread_error(
+                address, f"the connection failed ({detail})", "connection", detail=detail
+            ) from error
 
     @cached_property
     def _client(self) -> httpx2.Client:
@@ -184,36 +188,36 @@ class Web:
         limits = httpx2.Limits(max_keepalive_connections=0)
         transport = httpx2.HTTPTransport(verify=ssl.create_default_context(), trust_env=False, limits=limits)
         timeout = httpx2.Timeout(READ_SECONDS, connect=CONNECT_SECONDS)
-        return httpx2.Client(transport=cuttable(transport), trust_env=False, timeout=timeout)
+        return httpx2.Client(transport=make_cuttable(transport), trust_env=False, timeout=timeout)
 
 
-def _check(address: str, answer: httpx2.Response) -> None:
+def _check_status(address: str, answer: httpx2.Response) -> None:
     status = answer.status_code
     if status in _GONE:
-        raise PageGone(name=readable(address), status=status)
+        raise PageGone(name=render_readable_address(address), status=status)
     if status != 200:
-        raise _unread(address, f"the server answered with status {status}", "status", status=status)
+        raise _build_unread_error(address, f"the server answered with status {status}", "status", status=status)
 
 
-def _kind(address: str, answer: httpx2.Response) -> tuple[str, str]:
+def _read_page_kind(address: str, answer: httpx2.Response) -> tuple[str, str]:
     """Returns the file suffix of the page's kind, and its character set, '' when the server does not name one. Raises
     ``PageKind``."""
     kind, _, parameters = answer.headers.get("content-type", "").partition(";")
     suffix = KINDS.get(kind.strip().lower())
     if suffix is None:
-        raise PageKind(name=readable(address), kind=kind.strip() or "?")
+        raise PageKind(name=render_readable_address(address), kind=kind.strip() or "?")
     if suffix == ".txt" and urlsplit(address).path.lower().endswith(_MARKDOWN):
         suffix = ".md"
     charset = re.search(r"charset=[\"']?([\w.:-]{1,40})", parameters, re.IGNORECASE)
     return suffix, charset[1] if charset else ""
 
 
-def _body(address: str, answer: httpx2.Response, limit: int) -> bytes:
+def _read_answer_body(address: str, answer: httpx2.Response, limit: int) -> bytes:
     """Returns the content; of content larger than ``limit``, a little more than ``limit``. Unpacks content that a
     server packs unasked."""
     packed = answer.headers.get("content-encoding", "identity").strip().lower()
     if packed not in ("", "identity", "gzip", "x-gzip"):
-        raise _unread(address, f"its encoding {packed!r} is unknown", "encoding", encoding=packed)
+        raise _build_unread_error(address, f"its encoding {packed!r} is unknown", "encoding", encoding=packed)
     unpack, data = zlib.decompressobj(zlib.MAX_WBITS | 16) if "gzip" in packed else None, bytearray()
     for chunk in answer.iter_raw():
         data += unpack.decompress(chunk, limit - len(data) + 1) if unpack else chunk
@@ -231,5 +235,5 @@ def _in_utf8(data: bytes, charset: str) -> bytes:
         return data
 
 
-def _unread(address: str, reason: str, code: str, **values: object) -> PageUnread:
-    return PageUnread(name=readable(address), reason=reason, reason_code=code, **values)
+def _build_unread_error(address: str, reason: str, code: str, **values: object) -> PageUnread:
+    return PageUnread(name=render_readable_address(address), reason=reason, reason_code=code, **values)

@@ -30,8 +30,8 @@ from store.database.engine import (
     alone_with,
     limit_connecting,
     make_private,
-    parse,
-    translated,
+    parse_database_url,
+    translate_database_errors,
 )
 
 _OLDER = """DELETE FROM {table} WHERE thread_id = ?
@@ -59,16 +59,16 @@ def checkpoints_in_memory() -> Checkpoints:
 def open_checkpoints(database_url: str | None, data_dir: Path) -> Checkpoints:
     """Opens the checkpoints of the store: PostgreSQL when ``database_url`` names one, else a SQLite file."""
     if database_url and database_url.startswith("postgres"):
-        return _postgres(database_url)
-    return _sqlite(data_dir / CHECKPOINTS)
+        return _open_postgres_checkpoints(database_url)
+    return _open_sqlite_checkpoints(data_dir / CHECKPOINTS)
 
 
-def _serializer() -> JsonPlusSerializer:
+def _build_serializer() -> JsonPlusSerializer:
     return JsonPlusSerializer(allowed_msgpack_modules=None)
 
 
-def _sqlite(path: Path) -> Checkpoints:
-    with translated(str(path)):
+def _open_sqlite_checkpoints(path: Path) -> Checkpoints:
+    with translate_database_errors(str(path)):
         make_private(path)
         connection = sqlite3.connect(path, check_same_thread=False, timeout=BUSY_SECONDS)
         with alone_with(path):
@@ -79,11 +79,11 @@ def _sqlite(path: Path) -> Checkpoints:
 
 
 def _in_sqlite(connection: sqlite3.Connection, where: str) -> Checkpoints:
-    saver = _Steps(connection, serde=_serializer())
+    saver = _Steps(connection, serde=_build_serializer())
     saver.setup()
 
     def prune(thread_id: str) -> None:
-        with translated(where), saver.lock, connection:
+        with translate_database_errors(where), saver.lock, connection:
             for table in ("writes", "checkpoints"):
                 connection.execute(_OLDER.format(table=table), (thread_id, thread_id))
 
@@ -112,7 +112,7 @@ class _Steps(SqliteSaver):
             super().put_writes(config, kept, task_id, task_path)
 
 
-def _postgres(url: str) -> Checkpoints:
+def _open_postgres_checkpoints(url: str) -> Checkpoints:
     try:
         from langgraph.checkpoint.postgres import PostgresSaver
         from psycopg.rows import dict_row
@@ -121,7 +121,12 @@ def _postgres(url: str) -> Checkpoints:
         raise MissingExtra(feature="PostgreSQL", package=POSTGRES) from error
     pool: ConnectionPool[Any] = ConnectionPool(
         re.sub(r"^postgres(ql)?(\+\w+)?://", "postgresql://", url),
-        kwargs={"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row, **limit_connecting(parse(url))},
+        kwargs={
+            "autocommit": True,
+            "prepare_threshold": 0,
+            "row_factory": dict_row,
+            **limit_connecting(parse_database_url(url)),
+        },
         min_size=1,
         max_size=POOL,
         # A turn waits no longer for a server that is away. And the pool's pauses between its tries double: after these
@@ -131,23 +136,23 @@ def _postgres(url: str) -> Checkpoints:
         check=ConnectionPool.check_connection,  # replaces a connection that the server dropped
         open=False,
     )
-    with ExitStack() as undo, translated("DATABASE_URL"):
+    with ExitStack() as undo, translate_database_errors("DATABASE_URL"):
         undo.callback(pool.close)
         pool.open(wait=True, timeout=float(CONNECT_SECONDS))
-        saver = PostgresSaver(pool, serde=_serializer())
-        with pool.connection() as connection, _making(connection):
+        saver = PostgresSaver(pool, serde=_build_serializer())
+        with pool.connection() as connection, _lock_checkpoint_tables(connection):
             saver.setup()
         undo.pop_all()
 
     def prune(thread_id: str) -> None:
-        with translated("DATABASE_URL"):
+        with translate_database_errors("DATABASE_URL"):
             saver.prune([thread_id])
 
     return Checkpoints(saver, prune, pool.close)
 
 
 @contextmanager
-def _making(connection: Any) -> Iterator[None]:
+def _lock_checkpoint_tables(connection: Any) -> Iterator[None]:
     """Lets one process at a time create the tables.
 
     Polls for the lock instead of waiting inside the server: a waiting statement holds a snapshot, and ``CREATE INDEX

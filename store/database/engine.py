@@ -19,8 +19,16 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import QueuePool
 
 import private
-from errors import BadSetting, DiskFull, MissingExtra, StoreDamaged, StoreEmptied, StoreUnavailable, shown
-from store.database.migration import migrate
+from errors import (
+    BadSetting,
+    DiskFull,
+    MissingExtra,
+    StoreDamaged,
+    StoreEmptied,
+    StoreUnavailable,
+    hide_address_secrets,
+)
+from store.database.migration import migrate_schema
 from store.database.schema import metadata
 from store.database.substring_index import fold_stored, open_index
 
@@ -47,30 +55,30 @@ def _list_database_errors() -> tuple[type[Exception], ...]:
     return (DBAPIError, PoolTimeout, sqlite3.Error, OSError, *driver)
 
 
-def connect(url: str) -> tuple[Engine, bool]:
+def connect_database(url: str) -> tuple[Engine, bool]:
     """Returns an engine whose tables all exist, and whether search has an index.
 
     PostgreSQL is reached through psycopg, whatever driver the address names. Raises ``MissingExtra`` when psycopg is
     missing, ``BadSetting`` for an unusable address, ``StoreUnavailable`` when the database fails, and ``StoreEmptied``
     for a file of 0 bytes beside what an earlier use has left: beginning anew is the user's choice.
     """
-    address = parse(url)
+    address = parse_database_url(url)
     where, file = where_is(address), file_of(address)
     if file is not None:
-        with translated(where):
+        with translate_database_errors(where):
             private.make_folder(file.parent)
     try:
-        engine = create_engine(address, **_options(address))
+        engine = create_engine(address, **_build_engine_options(address))
     except (ArgumentError, NoSuchModuleError, ModuleNotFoundError) as error:
         if isinstance(error, ModuleNotFoundError) and url.startswith("postgres"):
             raise MissingExtra(feature="PostgreSQL", package=POSTGRES) from error
-        raise _unusable(where) from error
+        raise _build_address_error(where) from error
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _prepare_sqlite)
     try:
-        with translated(where), alone(engine):
+        with translate_database_errors(where), lock_schema(engine):
             if file is not None:
-                _make(file)
+                _create_database_file(file)
             _complete_tables(engine)
             indexed = open_index(engine)
     except BaseException:
@@ -82,29 +90,29 @@ def connect(url: str) -> tuple[Engine, bool]:
 def _complete_tables(engine: Engine) -> None:
     """Creates the tables that are missing, and brings the others to the present schema."""
     metadata.create_all(engine)
-    migrate(engine)
+    migrate_schema(engine)
 
 
 def where_is(address: URL) -> str:
     """Returns the address in a form that may be shown and logged: without secrets."""
-    return shown(address.render_as_string(hide_password=True))
+    return hide_address_secrets(address.render_as_string(hide_password=True))
 
 
-def parse(url: str) -> URL:
+def parse_database_url(url: str) -> URL:
     """Returns the address with the driver that Gieok uses. Raises ``BadSetting`` for an unreadable address."""
     try:
         return make_url(re.sub(r"^postgres(ql)?(\+\w+)?(?=://)", "postgresql+psycopg", url))
     except (ArgumentError, ValueError) as error:  # a port that is not a number raises ValueError
-        raise _unusable("(unreadable address)") from error
+        raise _build_address_error("(unreadable address)") from error
 
 
-def _unusable(value: str) -> BadSetting:
+def _build_address_error(value: str) -> BadSetting:
     reason = "it is no address of a database that can be used"
     return BadSetting(name="DATABASE_URL", value=value, reason=reason, reason_code="no_address")
 
 
 @contextmanager
-def alone(engine: Engine) -> Iterator[None]:
+def lock_schema(engine: Engine) -> Iterator[None]:
     """Lets one process at a time create the tables: no database offers «create what is missing» as one atomic step."""
     file = engine.url.database
     if engine.dialect.name == "postgresql":
@@ -128,19 +136,19 @@ def alone_with(file: Path) -> Iterator[None]:
         yield
 
 
-def purge(engine: Engine) -> None:
+def purge_write_log(engine: Engine) -> None:
     """Empties the write-ahead log of SQLite, which still has the pages of deleted rows; SQLite overwrites the rows
     themselves.
 
     PostgreSQL cleans up by itself (``VACUUM``).
     """
     if engine.dialect.name == "sqlite":
-        with translated(str(engine.url.database)), engine.connect() as connection:
+        with translate_database_errors(str(engine.url.database)), engine.connect() as connection:
             connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 @contextmanager
-def translated(where: str) -> Iterator[None]:
+def translate_database_errors(where: str) -> Iterator[None]:
     """Turns database exceptions into ``DiskFull``, ``StoreDamaged`` and ``StoreUnavailable``."""
     try:
         yield
@@ -160,7 +168,7 @@ def _is_damage(error: BaseException) -> bool:
     return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or getattr(error, "sqlstate", None) in DAMAGED
 
 
-def _options(address: URL) -> dict[str, Any]:
+def _build_engine_options(address: URL) -> dict[str, Any]:
     if address.get_backend_name() != "sqlite":
         return {"pool_pre_ping": True, "connect_args": limit_connecting(address)}
     options: dict[str, Any] = {"connect_args": {"timeout": BUSY_SECONDS, "check_same_thread": False}}
@@ -182,20 +190,20 @@ def file_of(address: URL) -> Path | None:
     return Path(path) if path and path != ":memory:" and not path.startswith("file:") else None
 
 
-def _make(file: Path) -> None:
-    if beside := leftover(file):
+def _create_database_file(file: Path) -> None:
+    if beside := find_leftover_file(file):
         raise StoreEmptied(where=str(file), beside=beside)
     make_private(file)
 
 
 def remove_empty(url: str) -> None:
-    """Removes a database of 0 bytes, so that the next ``connect`` makes a new one: the user has said so."""
-    file = file_of(parse(url))
-    if file is not None and leftover(file):
+    """Removes a database of 0 bytes, so that the next ``connect_database`` makes a new one: the user has said so."""
+    file = file_of(parse_database_url(url))
+    if file is not None and find_leftover_file(file):
         file.unlink()
 
 
-def leftover(path: Path) -> str:
+def find_leftover_file(path: Path) -> str:
     """Returns the name of a file that holds data of an earlier use of a database that is empty; "" where there is none,
     or the database does not exist: whoever deletes it begins anew."""
     if not path.exists() or path.stat().st_size:
@@ -211,7 +219,7 @@ def make_private(path: Path) -> None:
     """
     private.make_folder(path.parent)
     private.make_file(path)
-    private.shut(*(path.with_name(path.name + end) for end in ("-wal", "-shm", "-journal")))
+    private.restrict_to_owner(*(path.with_name(path.name + end) for end in ("-wal", "-shm", "-journal")))
 
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:

@@ -31,7 +31,7 @@ document = Table(
     Column("added", Float, nullable=False),
     Column("collection", String(16), nullable=False, server_default="mine"),
 )
-"""``collection``: see ``retrieval.document.Collection``. ``store.attachment`` names the files of conversations."""
+"""``collection``: see ``retrieval.document.Collection``. ``store.turn.attachment`` names the files of conversations."""
 
 passage = Table(
     "retrieval_passage",

@@ -34,7 +34,7 @@ source = Table(
 stays in the profile (True) or leaves it (False); empty where nobody was asked. ``skipped``: turns up to this number are
 not taken in (from earlier releases), ``erased_at``: nor are those that began before (Unix seconds), on any branch.
 ``rejection``: why the last fold was rejected (``memory.state.Rejection``). ``proposal``: what the last fold would
-write, while the user has not said yes or no (``memory.proposal``). ``revision``: rises with every change of the
+write, while the user has not said yes or no (``memory.view.proposal``). ``revision``: rises with every change of the
 session's memory."""
 
 user = Table(

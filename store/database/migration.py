@@ -31,11 +31,13 @@ from sqlalchemy import (
     type_coerce,
     update,
 )
+from sqlalchemy import column as named_column
+from sqlalchemy import table as named_table
 from sqlalchemy.schema import CreateColumn, CreateTable
 
 from store.database import memory_table, schema, world_table
-from store.history import ENDED, put_marks
-from store.path import on_path, plain
+from store.path import TRUNK, on_path, parse_path
+from store.session.history import ENDED, put_marks
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +46,7 @@ BATCH = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class MigrationStep:
     """A numbered migration. ``run`` may be called again after a crash."""
 
     number: int
@@ -52,14 +54,14 @@ class Step:
     run: Callable[[Engine], None]
 
 
-def migrate(engine: Engine) -> None:
+def migrate_schema(engine: Engine) -> None:
     """Brings the tables of an existing database to the present schema. Repeating the call changes nothing.
 
-    The caller holds the lock of the migration (``store.database.engine.alone``): one process migrates at a time.
+    The caller holds the lock of the migration (``store.database.engine.lock_schema``): one process migrates at a time.
     """
     with engine.begin() as connection:
         _add_columns(connection, 0)
-    for step in STEPS[_version(engine) :]:
+    for step in STEPS[_read_schema_version(engine) :]:
         step.run(engine)
         with engine.begin() as connection:
             _note_step(connection, step.number)
@@ -77,7 +79,7 @@ def _note_step(connection: Connection, step: int) -> None:
         connection.execute(insert(schema.schema_version), {"step": step, "at": time.time()})
 
 
-def _version(engine: Engine) -> int:
+def _read_schema_version(engine: Engine) -> int:
     with engine.begin() as connection:
         return connection.execute(select(func.max(schema.schema_version.c.step))).scalar() or 0
 
@@ -94,10 +96,10 @@ def _add_columns(connection: Connection, since: int) -> None:
                 log.info("added the column %s to the table %s", column.name, table.name)
 
 
-def _owners(engine: Engine) -> None:
+def _add_owners(engine: Engine) -> None:
     """Gives every session, folder and preset an owner. Two users may have presets of the same name."""
     with engine.begin() as connection:
-        _writing(connection)
+        _begin_write(connection)
         _own_presets(connection)
         _add_columns(connection, 1)
         for index in ("session_list", "session_folder"):  # the present indexes begin with the owner
@@ -131,11 +133,27 @@ def _new_table(connection: Connection, table: Table) -> None:
 def _told_turns(engine: Engine) -> None:
     """Adds what clients tell: system text, given turns."""
     with engine.begin() as connection:
-        _writing(connection)
+        _begin_write(connection)
         _add_columns(connection, 2)
 
 
-_TURN, _SESSION, _NODE = schema.turn.c, schema.session.c, world_table.node.c
+_TURN, _SESSION = schema.turn.c, schema.session.c
+_OLD_NODE = named_table(
+    "world_node",
+    named_column("id"),
+    named_column("world_id", schema.ExactName()),
+    named_column("line"),
+    named_column("turn"),
+    named_column("question", schema.ExactText()),
+    named_column("answer", schema.ExactText()),
+    named_column("receipt", schema.PlainData()),
+    named_column("report", schema.PlainData()),
+    named_column("created"),
+).c
+"""The turns of stories up to step 6: they had a tree of their own."""
+_OLD_LINE = named_table(
+    "world_line", named_column("id"), named_column("world_id"), named_column("path", schema.PlainData())
+).c
 
 
 _AROUND = 8
@@ -151,14 +169,14 @@ def _imported_tokens(engine: Engine) -> None:
     imported = (_TURN.usage.is_(None), _TURN.status == "done", _TURN.given.is_(False), _TURN.tokens > 0)
     uncounted = and_(*imported, texts.is_not(None), texts.not_like('%-answer"%'))
     with engine.begin() as connection:
-        _writing(connection)
+        _begin_write(connection)
         sessions = connection.execute(select(_TURN.session_id).where(uncounted).distinct()).scalars().all()
         connection.execute(update(schema.turn).where(uncounted).values(tokens=_TURN.tokens + _AROUND))
         for session_id in sessions:
             path = connection.execute(select(_SESSION.path).where(_SESSION.id == session_id)).scalar()
             if path is None:
                 continue
-            lies = (_TURN.session_id == session_id, on_path(_TURN.branch, _TURN.number, plain(path)))
+            lies = (_TURN.session_id == session_id, on_path(_TURN.branch, _TURN.number, parse_path(path)))
             total = connection.execute(select(func.sum(_TURN.tokens)).where(*lies)).scalar() or 0
             connection.execute(update(schema.session).where(_SESSION.id == session_id).values(history_tokens=total))
         _note_step(connection, 3)
@@ -188,7 +206,7 @@ def _mark_foreign(engine: Engine) -> None:
     said = (_TURN.session_id == line.session, _TURN.branch == line.branch, _TURN.number == line.turn)
     of_it = select(_TURN.id).where(*said, _TURN.has_foreign).exists()
     with engine.begin() as connection:
-        _writing(connection)
+        _begin_write(connection)
         connection.execute(update(schema.turn).where(imported).values(is_imported=True))
         connection.execute(update(schema.turn).where(or_(*traces)).values(has_foreign=True))
         found = connection.execute(firsts.where(_TURN.has_foreign).group_by(_TURN.session_id)).mappings().all()
@@ -208,14 +226,18 @@ def _mark_messages(engine: Engine) -> None:
     """Makes every finished turn of conversations and stories known by marks of its messages; before, whole turns had
     one mark each. Marks that are there already stay, so that a part of it may run twice."""
     with engine.begin() as connection:
-        _writing(connection)
+        _begin_write(connection)
         connection.execute(text("DROP INDEX IF EXISTS turn_mark"))
     turns = select(_TURN.id, _TURN.question, _TURN.answer, _TURN.branch, _TURN.number, _SESSION.owner)
     turns = turns.add_columns(_TURN.session_id.label("home")).join(schema.session, _SESSION.id == _TURN.session_id)
-    nodes = select(_NODE.id, _NODE.question, _NODE.answer, _NODE.line.label("branch"), _NODE.turn.label("number"))
-    nodes = nodes.add_columns(world_table.world.c.owner, _NODE.world_id.label("home"))
-    nodes = nodes.join(world_table.world, world_table.world.c.id == _NODE.world_id)
-    for query, row_id in ((turns.where(_TURN.status.in_(ENDED)), _TURN.id), (nodes, _NODE.id)):
+    node = _OLD_NODE
+    nodes = select(node.id, node.question, node.answer, node.line.label("branch"), node.turn.label("number"))
+    nodes = nodes.add_columns(world_table.world.c.owner, node.world_id.label("home"))
+    nodes = nodes.join(world_table.world, world_table.world.c.id == node.world_id)
+    queries = [(turns.where(_TURN.status.in_(ENDED)), _TURN.id), (nodes, node.id)]
+    with engine.begin() as connection:
+        has_nodes = _has_own_tree(connection)
+    for query, row_id in queries if has_nodes else queries[:1]:
         last: int | None = None
         while rows := _next_rows(engine, query, row_id, last):
             with engine.begin() as connection:
@@ -230,12 +252,115 @@ def _mark_messages(engine: Engine) -> None:
 
 def _next_rows(engine: Engine, query: Any, row_id: Any, after: int | None) -> Sequence[Any]:
     """Returns the next rows of a table, after the row ``after``."""
-    query = query.order_by(row_id).limit(BATCH)
     with engine.begin() as connection:
-        return connection.execute(query if after is None else query.where(row_id > after)).all()
+        return _next_of(connection, query, row_id, after)
 
 
-def _writing(connection: Connection) -> None:
+def _next_of(connection: Connection, query: Any, row_id: Any, after: int | None) -> Sequence[Any]:
+    query = query.order_by(row_id).limit(BATCH)
+    return connection.execute(query if after is None else query.where(row_id > after)).all()
+
+
+def _has_own_tree(connection: Connection) -> bool:
+    """Returns whether stories have a tree of turns of their own, as up to step 6."""
+    return any(one["name"] == "line" for one in inspect(connection).get_columns("world_node"))
+
+
+def _join_stories(engine: Engine) -> None:
+    """Makes every story a conversation: its turns lie in the one tree of all turns, and keep their numbers and
+    branches. All of it is one transaction."""
+    with engine.begin() as connection:
+        _begin_write(connection)
+        if _has_own_tree(connection):
+            for world in connection.execute(select(world_table.world)).all():
+                _make_story(connection, world)
+            _move_turns(connection)
+            _reshape_nodes(connection)
+            connection.execute(text("DROP TABLE world_line"))
+        _note_step(connection, 7)
+
+
+def _make_story(connection: Connection, world: Any) -> None:
+    """Makes the conversation of a world's stories, on the path of the turn that was told last."""
+    node, row = _OLD_NODE, {"id": world.id, "world": world.id, "title": world.name, "titled": "user"}
+    last = select(node.line, node.turn).where(node.world_id == world.id).order_by(node.id.desc()).limit(1)
+    newest = connection.execute(last).one_or_none()
+    used = select(func.max(node.created)).where(node.line == _OLD_LINE.id).scalar_subquery()
+    lines = connection.execute(select(_OLD_LINE.id, _OLD_LINE.path, used).where(_OLD_LINE.world_id == world.id)).all()
+    branches = [
+        {"session_id": world.id, "id": line, "path": path, "used": at or world.created} for line, path, at in lines
+    ]
+    branches = branches or [{"session_id": world.id, "id": 0, "path": TRUNK, "used": world.created}]
+    paths = {branch["id"]: branch["path"] for branch in branches}
+    row |= {"path": paths[newest.line] if newest else TRUNK, "turn_count": newest.turn if newest else 0}
+    row |= {"language": world.language, "compression_rate": 0.3, "history_tokens": 0, "owner": world.owner}
+    row |= {"api_key": world.api_key, "created": world.created, "updated": world.updated}
+    connection.execute(insert(schema.session), row)
+    connection.execute(insert(schema.branch), branches)
+
+
+def _move_turns(connection: Connection) -> None:
+    """Writes what was said in stories as turns. They lie below all other turns, as those of a file do: search takes
+    ids for moments."""
+    node = _OLD_NODE
+    lowest = connection.execute(select(func.min(_TURN.id))).scalar()
+    count = connection.execute(select(func.count(node.id))).scalar_one()
+    turn_id, after = min(1 if lowest is None else lowest, 1) - count, None
+    while rows := _next_of(connection, select(*node), node.id, after):
+        turns = [_as_turn(row) | {"id": turn_id + at} for at, row in enumerate(rows)]
+        connection.execute(insert(schema.turn), turns)
+        turn_id, after = turn_id + len(rows), rows[-1].id
+
+
+def _as_turn(row: Any) -> dict[str, Any]:
+    """Returns the turn of a node as it was up to step 6."""
+    paid = row.receipt or {}
+    names = ("prompt_tokens", "cached_tokens", "answer_tokens", "exact", "usd")
+    usage = {"calls": 1, "cut_at": 0, "model": "", **{name: paid[name] for name in names if name in paid}}
+    usage |= {"last_prompt_tokens": paid.get("prompt_tokens") or 0, "cache_usd": paid.get("saved_usd") or 0.0}
+    turn = {"session_id": row.world_id, "branch": row.line, "number": row.turn}
+    turn |= {"question": row.question, "answer": row.answer, "started": row.created, "finished": row.created}
+    is_stopped = bool((row.report or {}).get("stopped"))
+    return turn | {
+        "status": "stopped" if is_stopped else "done",
+        "usage": usage if paid else None,
+        "tokens": 0,
+        "steps": [],
+    }
+
+
+def _reshape_nodes(connection: Connection) -> None:
+    """Leaves of the turns of stories what their world adds to them."""
+    if connection.dialect.name != "sqlite":
+        for change in (
+            "ADD COLUMN session_id VARCHAR(64)",
+            "ADD COLUMN branch INTEGER",
+        ):
+            connection.execute(text(f"ALTER TABLE world_node {change}"))
+        connection.execute(text("UPDATE world_node SET session_id = world_id, branch = line"))
+        for change in (
+            "ALTER COLUMN session_id SET NOT NULL",
+            "ALTER COLUMN branch SET NOT NULL",
+            *(f"DROP COLUMN {name}" for name in ("line", "question", "answer", "created")),
+            "ADD UNIQUE (session_id, branch, turn)",
+        ):
+            connection.execute(text(f"ALTER TABLE world_node {change}"))
+        return
+    made = world_table.node.to_metadata(MetaData(), name="world_node_new")
+    connection.execute(text("DROP TABLE IF EXISTS world_node_new"))
+    connection.execute(CreateTable(made))
+    same = ", ".join(one.name for one in made.columns if one.name not in ("session_id", "branch"))
+    moved = f"INSERT INTO world_node_new (session_id, branch, {same}) SELECT world_id, line, {same} FROM world_node"
+    connection.execute(text(moved))
+    # ids are never used again, also those of turns that are gone
+    connection.execute(text("DELETE FROM sqlite_sequence WHERE name = 'world_node_new'"))
+    counted = "SELECT 'world_node_new', seq FROM sqlite_sequence WHERE name = 'world_node'"
+    connection.execute(text(f"INSERT INTO sqlite_sequence (name, seq) {counted}"))
+    connection.execute(text("DROP TABLE world_node"))
+    connection.execute(text("ALTER TABLE world_node_new RENAME TO world_node"))
+
+
+def _begin_write(connection: Connection) -> None:
     """Begins a transaction that writes: SQLite's driver begins none for a statement that changes a table, and a crash
     would leave half a step behind."""
     if connection.dialect.name == "sqlite":
@@ -243,11 +368,12 @@ def _writing(connection: Connection) -> None:
 
 
 STEPS = (
-    Step(1, "sessions, folders and presets have an owner", _owners),
-    Step(2, "sessions keep a client's system text, turns say whether they were given", _told_turns),
-    Step(3, "imported turns count the tokens around their messages", _imported_tokens),
-    Step(4, "turns say whether their prompts held text of others", _mark_foreign),
-    Step(5, "names of sessions are told apart by keys", _names_by_key),
-    Step(6, "messages have marks, by which clients' histories are found", _mark_messages),
+    MigrationStep(1, "sessions, folders and presets have an owner", _add_owners),
+    MigrationStep(2, "sessions keep a client's system text, turns say whether they were given", _told_turns),
+    MigrationStep(3, "imported turns count the tokens around their messages", _imported_tokens),
+    MigrationStep(4, "turns say whether their prompts held text of others", _mark_foreign),
+    MigrationStep(5, "names of sessions are told apart by keys", _names_by_key),
+    MigrationStep(6, "messages have marks, by which clients' histories are found", _mark_messages),
+    MigrationStep(7, "stories are conversations with a world", _join_stories),
 )
 """Every migration, in order. A step that was released never changes; the next change is a further step."""

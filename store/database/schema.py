@@ -85,6 +85,7 @@ KEY_CHARS = 32
 ALIAS_CHARS = 200
 OWNED = {"since": 1}
 MARKED = {"since": 2}
+STORIED = {"since": 7}
 """``info`` of columns that a numbered migration adds (``store.database.migration``)."""
 
 LISTED = text("deleted IS NULL AND turn_count > 0")
@@ -93,6 +94,8 @@ partial index.
 """
 PUT_AWAY = text("deleted IS NOT NULL")
 NAMED = text("alias <> ''")
+STORY = text("world <> ''")
+"""Condition for the conversations with a world."""
 UNDELIVERED = text("undelivered <> ''")
 
 
@@ -132,6 +135,7 @@ session = Table(
     Column("api_key", ExactName(KEY_CHARS), nullable=False, server_default=""),
     Column("undelivered", String(32), nullable=False, server_default=""),
     Column("model", PlainData),
+    Column("world", ExactName(64), nullable=False, server_default=""),
     Index(
         "session_of_owner",
         "owner",
@@ -152,15 +156,17 @@ session = Table(
         postgresql_where=LISTED,
     ),
     Index("session_undelivered", "undelivered", sqlite_where=UNDELIVERED, postgresql_where=UNDELIVERED),
+    Index("session_of_world", "world", sqlite_where=STORY, postgresql_where=STORY),
     Index("session_put_away", "deleted", sqlite_where=PUT_AWAY, postgresql_where=PUT_AWAY),
     Index("session_name", "owner", "api_key", "alias", unique=True, sqlite_where=NAMED, postgresql_where=NAMED),
 )
-"""``folder``: the id of the folder that a session lies in, empty for none (``store.folder``). ``owner``: the user whose
-session it is (``store.owner``). ``alias``: the name that a client gave it, empty for none; every narrowed key has names
-of its own. ``api_key``: the key that made it, where that key opens nothing else of the user's; else empty.
-``undelivered``: see ``store.undelivered``. ``client_system``: the
+"""``folder``: the id of the folder that a session lies in, empty for none (``store.session.folder``). ``owner``: the
+user whose session it is (``store.owner``). ``alias``: the name that a client gave it, empty for none; every narrowed
+key has names of its own. ``api_key``: the key that made it, where that key opens nothing else of the user's; else
+empty. ``undelivered``: see ``store.session.undelivered``. ``client_system``: the
 client's own system text. ``rewriting``: whether the model is to write extracted summaries (``store.record.Rewriting``).
-``model``: the model that answers in it (``store.record.Session``).
+``model``: the model that answers in it (``store.record.Session``). ``world``: the world whose story it is, empty for a
+conversation without one.
 """
 
 folder = Table(
@@ -234,8 +240,8 @@ turn = Table(
 )
 """``id`` rises with time, and imported turns lie below all others: search uses this order (``store.search``).
 ``given``: a client told this turn; no model of ours answered it. ``has_foreign``: its prompt held text of others, so
-that its answer may repeat it (``store.foreign``). ``is_imported``: it comes out of a file, so that its question is no
-more the user's than its answer. ``mark``: of earlier versions, which knew whole turns by it. ``reasoning``: what the
+that its answer may repeat it (``store.turn.foreign``). ``is_imported``: it comes out of a file, so that its question is
+no more the user's than its answer. ``mark``: of earlier versions, which knew whole turns by it. ``reasoning``: what the
 model thought before its answer. ``pinned``: the user wants it word for word in every prompt, also once it is
 summarised.
 """
@@ -250,9 +256,9 @@ history_mark = Table(
     Index("history_mark_home", "home", "branch", "number"),
     sqlite_with_rowid=False,
 )
-"""Short marks of single messages, by which a client's history is found (``store.history``): of each question and each
-answer of a finished turn, its whole and its edges (``history.form``). ``home``: the conversation, or the world of a
-story; ``branch``: of the conversation, or the story's line. A mark is its owner's."""
+"""Short marks of single messages, by which a client's history is found (``store.session.history``): of each question
+and each answer of a finished turn, its whole and its edges (``history.form``). ``home``: the conversation. A mark is
+its owner's."""
 
 turn_index = Table(
     "turn_index",
@@ -265,8 +271,8 @@ turn_index = Table(
     Column("words", LargeBinary, nullable=False),
     Column("revision", BigInteger, nullable=False, default=0, server_default="0"),
 )
-"""What a search in past turns reads of each turn (``store.turn_index``). ``made_by``: the rules that made the row.
-``vector``: empty until it is made. ``revision``: the revision of the user's rows that wrote this one."""
+"""What a search in past turns reads of each turn (``store.search.turn_index``). ``made_by``: the rules that made the
+row. ``vector``: empty until it is made. ``revision``: the revision of the user's rows that wrote this one."""
 
 turn_index_revision = Table(
     "turn_index_revision",
@@ -297,7 +303,7 @@ session_options = Table(
     Column("temperature", Float),
     Column("answer_tokens", Integer),
 )
-"""The options of a conversation that differ from the default (``store.options``)."""
+"""The options of a conversation that differ from the default (``store.session.options``)."""
 
 session_prompt = Table(
     "session_prompt",
@@ -306,7 +312,7 @@ session_prompt = Table(
     Column("mark", String(16), primary_key=True),
     Column("text", ExactText, nullable=False),
 )
-"""Every system prompt of its own that a conversation has had, by its mark (``store.wording.mark``)."""
+"""Every system prompt of its own that a conversation has had, by its mark (``store.turn.wording.build_text_mark``)."""
 
 preset = Table(
     "preset",
@@ -317,7 +323,7 @@ preset = Table(
     Column("temperature", Float),
     Column("answer_tokens", Integer),
 )
-"""Named options of each user (``store.options``)."""
+"""Named options of each user (``store.session.options``)."""
 
 approval = Table(
     "approval",
@@ -328,7 +334,7 @@ approval = Table(
     Column("digest", String(64), nullable=False),
     Column("created", Float, nullable=False),
 )
-"""Foreign tools that a user has allowed for good (``store.approval``)."""
+"""Foreign tools that a user has allowed for good (``store.user.approval``)."""
 
 user_setting = Table(
     "user_setting",
@@ -337,7 +343,7 @@ user_setting = Table(
     Column("name", ExactName(64), primary_key=True),
     Column("value", PlainData, nullable=False),
 )
-"""What each user has set for their own pages (``store.user_setting``)."""
+"""What each user has set for their own pages (``store.user.user_setting``)."""
 
 api_key = Table(
     "api_key",
@@ -351,7 +357,7 @@ api_key = Table(
     Column("created", Float, nullable=False),
     Column("revoked", Float),
 )
-"""Keys of the endpoint (``store.api_key``): ``digest`` is the hash of the secret, which stands nowhere."""
+"""Keys of the endpoint (``store.user.api_key``): ``digest`` is the hash of the secret, which stands nowhere."""
 
 secret = Table(
     "secret",
@@ -359,7 +365,7 @@ secret = Table(
     Column("name", String(40), primary_key=True),
     Column("value", String(64), nullable=False),
 )
-"""Secrets that all processes of the installation share (``store.secret``)."""
+"""Secrets that all processes of the installation share (``store.user.secret``)."""
 
 outbox = Table(
     "outbox",
@@ -371,7 +377,7 @@ outbox = Table(
     Column("created", Float, nullable=False),
     sqlite_autoincrement=True,
 )
-"""Messages that are not turns yet (``store.outbox``). ``turn``: the turn that an edited text replaces, else 0."""
+"""Messages that are not turns yet (``store.turn.outbox``). ``turn``: the turn that an edited text replaces, else 0."""
 
 attachment = Table(
     "attachment",
@@ -380,11 +386,23 @@ attachment = Table(
     Column("name", ExactText, primary_key=True),
     Column("key", String(64), nullable=False),
     Column("message", Integer),
+    Column("place", Integer, nullable=False, server_default="0"),
     Index("attachment_by_key", "key"),
 )
-"""Files of conversations (``store.attachment``). ``key``: the key of the document. ``message``: the id of the outbox
-message that carries the file, 0 for the next message, None when the file belongs to a turn.
+"""Files of conversations (``store.turn.attachment``). ``key``: the key of the document. ``message``: the id of the
+outbox message that carries the file, 0 for the next message, None when the file belongs to a turn. ``place``: ascends
+in the order in which the files were added.
 """
+
+image = Table(
+    "image",
+    metadata,
+    Column("session_id", ExactName(64), primary_key=True),
+    Column("key", String(64), primary_key=True),
+    Column("kind", String(32), nullable=False),
+    Column("data", LargeBinary, nullable=False),
+)
+"""Images of conversations (``store.turn.image``). ``key``: as in the files of turns; ``kind``: the MIME type."""
 
 partial = Table(
     "partial",
@@ -394,7 +412,7 @@ partial = Table(
     Column("number", Integer, nullable=False),
     Column("text", ExactText, nullable=False),
 )
-"""The text of a running answer that has arrived so far, at most one per session (``store.partial``)."""
+"""The text of a running answer that has arrived so far, at most one per session (``store.turn.partial``)."""
 
 stop_request = Table(
     "stop_request",
@@ -403,7 +421,7 @@ stop_request = Table(
     Column("turn_id", BigInteger().with_variant(Integer, "sqlite"), nullable=False),
     Column("started", Float, nullable=False),
 )
-"""Turns that a user wants stopped (``store.stop``). ``started``: which run of the turn is meant."""
+"""Turns that a user wants stopped (``store.turn.stop``). ``started``: which run of the turn is meant."""
 
 begun_call = Table(
     "begun_call",
@@ -412,7 +430,7 @@ begun_call = Table(
     Column("turn_id", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
     Column("key", ExactName(200), primary_key=True),
 )
-"""Calls of foreign tools that a running turn has begun (``store.begun_call``)."""
+"""Calls of foreign tools that a running turn has begun (``store.turn.begun_call``)."""
 
 summary = Table(
     "summary",
@@ -443,7 +461,8 @@ summary = Table(
     Index("summary_created", "created"),
 )
 """``hint``: what the user wanted the writer to look to; empty for a summary that nobody asked for. ``is_counted``:
-its call counts as usage of its own (``store.usage``), not in the turn that waited for it, and was made in this session.
+its call counts as usage of its own (``store.user.usage``), not in the turn that waited for it, and was made in this
+session.
 """
 
 wording = Table(
@@ -452,7 +471,8 @@ wording = Table(
     Column("mark", String(16), primary_key=True),
     Column("text", ExactText, nullable=False),
 )
-"""System prompts as they were sent, each once, because a later release words them differently (``store.wording``)."""
+"""System prompts as they were sent, each once, because a later release words them differently
+(``store.turn.wording``)."""
 
 schema_version = Table(
     "schema_version",

@@ -33,7 +33,7 @@ FOLDED = "folded("
 
 def open_index(engine: Engine) -> bool:
     """Creates the index if it is missing. Returns False when the database cannot index; search then reads the text."""
-    makers = {"sqlite": _sqlite, "postgresql": _postgres}
+    makers = {"sqlite": _open_sqlite_index, "postgresql": _open_postgres_index}
     return engine.dialect.name in makers and makers[engine.dialect.name](engine)
 
 
@@ -43,14 +43,14 @@ def fold_stored(said: str | None) -> str | None:
     return None if said is None else fold_text(said)
 
 
-def _sqlite(engine: Engine) -> bool:
+def _open_sqlite_index(engine: Engine) -> bool:
     try:
         with engine.begin() as connection:
             connection.execute(text("BEGIN IMMEDIATE"))
             made = connection.execute(text(_KNOWN)).scalar()
             if made is None or FOLDED not in made:
                 _drop_index(connection)
-                _make(connection)
+                _create_search_index(connection)
     except DBAPIError as error:
         if "no such module" not in str(error) and "no such tokenizer" not in str(error):
             raise
@@ -68,18 +68,18 @@ def _drop_index(connection: Connection) -> None:
         connection.execute(text(f"DROP TABLE IF EXISTS {name}"))
 
 
-def _make(connection: Connection) -> None:
+def _create_search_index(connection: Connection) -> None:
     """Creates the index and its triggers, and indexes the existing turns."""
     for statement in _TABLES:
         connection.execute(text(statement))
     for offset, part in _PARTS:
-        for statement in _triggers(offset, part):
+        for statement in _build_triggers(offset, part):
             connection.exec_driver_sql(statement)
         existing = f"SELECT id * 2 + {offset}, {FOLDED}{part}) || '{PADDING}' FROM turn WHERE {part} <> '' ORDER BY id"
         connection.execute(text(f"INSERT INTO turn_search(rowid, said) {existing}"))
 
 
-def _triggers(offset: int, part: str) -> tuple[str, str, str]:
+def _build_triggers(offset: int, part: str) -> tuple[str, str, str]:
     def entry(row: str) -> str:
         return f"{row}.id * 2 + {offset}, {FOLDED}{row}.{part}) || '{PADDING}' WHERE {row}.{part} <> ''"
 
@@ -99,7 +99,7 @@ def fold_in_postgres(column: str) -> str:
     return f"lower(normalize({column}, NFKC))"
 
 
-def _postgres(engine: Engine) -> bool:
+def _open_postgres_index(engine: Engine) -> bool:
     try:
         with engine.begin() as connection:
             if connection.execute(text("SELECT to_regclass('turn_folded_answer')")).scalar():

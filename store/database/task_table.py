@@ -1,5 +1,5 @@
 """Tables of tasks that other agents gave us (A2A), of the addresses that want to hear of them, and of what these were
-not told yet (``store.task``, ``store.push``)."""
+not told yet (``store.task.task``, ``store.task.push``)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""Tables of story worlds: worlds, the tree of turns, and what each turn changed (specification 12.3).
+"""Tables of story worlds: worlds, what a world adds to the turns of its stories, and what each turn changed
+(specification 12.3).
 
-The rows of ``characters``, ``relationships``, ``locations``, ``items``, ``events``, ``lore_mark``, ``world_alias``
+A story is a conversation (``schema.session``) whose ``world`` is not empty; what was said stands in its turns. The rows
+of ``characters``, ``relationships``, ``locations``, ``items``, ``events``, ``lore_mark``, ``world_alias``
 and ``world_left_out`` belong to the turn (``node``) that wrote them: the state after a turn is what the turns before it
 wrote, the newest row of a name last.
 """
@@ -22,14 +24,15 @@ from sqlalchemy import (
     text,
 )
 
-from store.database.schema import KEY_CHARS, OWNER_CHARS, ExactName, ExactText, PlainData, metadata
+from store.database.schema import KEY_CHARS, OWNER_CHARS, STORIED, ExactName, ExactText, PlainData, metadata
 from text.user_name import ME
 
 NAME_CHARS = 200
 _ID = BigInteger().with_variant(Integer, "sqlite")
 RAW = text("status = 'raw'")
-"""Condition for the turns that are not worked off. Queries contain exactly these words, so that the partial index is
-used."""
+IS_RAW = text("world_node.status = 'raw'")
+"""Conditions for the turns that are not worked off, of the partial index and of queries: no other way of putting it
+uses that."""
 
 world = Table(
     "world",
@@ -50,26 +53,15 @@ world = Table(
 """``begin``: the changes that lead to the state before the first turn. ``revision`` rises when the lorebook or the
 beginning changes. ``api_key``: as of a session."""
 
-line = Table(
-    "world_line",
-    metadata,
-    Column("id", _ID, primary_key=True, autoincrement=True),
-    Column("world_id", ExactName(64), nullable=False, index=True),
-    Column("path", PlainData, nullable=False),
-    sqlite_autoincrement=True,
-)
-"""Lines of turns without a fork. ``path``: the lines before it, each with its first turn (``store.path``)."""
-
 node = Table(
     "world_node",
     metadata,
     Column("id", _ID, primary_key=True, autoincrement=True),
     Column("world_id", ExactName(64), nullable=False),
-    Column("parent", _ID, nullable=False),
-    Column("line", _ID, nullable=False),
+    Column("session_id", ExactName(64), nullable=False, info=STORIED),
+    Column("branch", Integer, nullable=False, info=STORIED),
     Column("turn", Integer, nullable=False),
-    Column("question", ExactText, nullable=False),
-    Column("answer", ExactText, nullable=False),
+    Column("parent", _ID, nullable=False),
     Column("raw", ExactText, nullable=False),
     Column("status", String(8), nullable=False),
     Column("origin", String(8), nullable=False),
@@ -80,13 +72,14 @@ node = Table(
     Column("report", PlainData),
     Column("since", Integer, nullable=False),
     Column("snapshot", PlainData),
-    Column("created", Float, nullable=False),
-    UniqueConstraint("line", "turn"),
+    UniqueConstraint("session_id", "branch", "turn"),
     Index("world_node_parent", "world_id", "parent"),
     Index("world_node_raw", "id", sqlite_where=RAW, postgresql_where=RAW),
     sqlite_autoincrement=True,
 )
-"""``since``: how many turns ago the last snapshot was."""
+"""What a world adds to a turn of its story, by the place of the turn: ``session_id``, ``branch`` and its number.
+``parent``: the ``id`` of the turn before it that was told, 0 for the first. ``since``: how many turns ago the last
+snapshot was."""
 
 characters = Table(
     "characters",
@@ -224,5 +217,5 @@ finding = Table(
 
 BY_NODE = (characters, relationships, locations, items, events, lore_mark, aliases, left_out, block)
 """Tables whose rows belong to a turn and name it alone."""
-BY_WORLD = (line, node, lore, vector, finding)
+BY_WORLD = (node, lore, vector, finding)
 """Tables whose rows name their world."""

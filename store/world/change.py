@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from sqlalchemy import Connection, Table, bindparam, delete, insert, select
 
 from store.database import world_table as table
-from store.world.record import Alias, Changes, Character, Episode, Item, LeftOut, Location, LoreMark, Relation
+from store.world.record import Alias, Changes, Character, Episode, LeftOutName, Location, LoreMark, PlayerItem, Relation
 
 PARTS: tuple[tuple[str, Table, type[Any]], ...] = (
     ("characters", table.characters, Character),
     ("relations", table.relationships, Relation),
     ("locations", table.locations, Location),
-    ("items", table.items, Item),
+    ("items", table.items, PlayerItem),
     ("lore", table.lore_mark, LoreMark),
     ("aliases", table.aliases, Alias),
-    ("left_out", table.left_out, LeftOut),
+    ("left_out", table.left_out, LeftOutName),
 )
 """The lists of ``Changes``, each with its table and the class of its rows."""
 _EPISODES = select(table.events).where(table.events.c.node.in_(bindparam("nodes", expanding=True)))
@@ -37,10 +37,10 @@ class Snapshot:
     important: tuple[Episode, ...] = ()
 
 
-def write(connection: Connection, node: int, changes: Changes) -> None:
+def write_changes(connection: Connection, node: int, changes: Changes) -> None:
     """Writes the rows of a turn, in place of those that it has of the same names. The mood is the turn's own."""
     for name, rows, _ in PARTS:
-        values = [{"node": node, **_plain(one)} for one in getattr(changes, name)]
+        values = [{"node": node, **_build_plain_row(one)} for one in getattr(changes, name)]
         keys = [column.name for column in rows.primary_key]
         unique = {tuple(value[key] for key in keys): value for value in values}
         if unique:
@@ -50,94 +50,133 @@ def write(connection: Connection, node: int, changes: Changes) -> None:
             connection.execute(insert(rows), list(unique.values()))
     if changes.episode is not None:
         connection.execute(delete(table.events).where(table.events.c.node == node))
-        connection.execute(insert(table.events), {**_plain(changes.episode), "node": node})
+        connection.execute(insert(table.events), {**_build_plain_row(changes.episode), "node": node})
 
 
-def read(connection: Connection, nodes: Mapping[int, str | None]) -> dict[int, Changes]:
+def load_changes(connection: Connection, nodes: Mapping[int, str | None]) -> dict[int, Changes]:
     """Returns the changes of turns. ``nodes``: their ids with their moods."""
     parts: dict[int, dict[str, Any]] = {node: {"mood": mood} for node, mood in nodes.items()}
     for name, rows, kind in PARTS:
         for row in connection.execute(select(rows).where(rows.c.node.in_(list(nodes)))):
-            parts[row.node].setdefault(name, []).append(_one(kind, dict(row._mapping)))
-    for node, episode in episodes(connection, nodes).items():
+            parts[row.node].setdefault(name, []).append(_build_record(kind, dict(row._mapping)))
+    for node, episode in load_episodes(connection, nodes).items():
         parts[node]["episode"] = episode
-    return {node: _changes(part) for node, part in parts.items()}
+    return {node: _build_changes(part) for node, part in parts.items()}
 
 
-def episodes(connection: Connection, nodes: Iterable[int]) -> dict[int, Episode]:
+def load_episodes(connection: Connection, nodes: Iterable[int]) -> dict[int, Episode]:
     """Returns the episodes of turns by their ids."""
     rows = connection.execute(_EPISODES, {"nodes": list(nodes)})
-    return {row.node: _one(Episode, dict(row._mapping)) for row in rows}
+    return {row.node: _build_record(Episode, dict(row._mapping)) for row in rows}
 
 
 def episodes_of(connection: Connection, world_id: str, nodes: Iterable[int]) -> dict[int, Episode]:
     """Returns the episodes of turns of a world by the turns' ids; those of another world are left out."""
     rows = [dict(row._mapping) for row in connection.execute(_EPISODES_AND_WORLDS, {"nodes": list(nodes)})]
-    return {row["node"]: _one(Episode, row) for row in rows if row.pop("world") == world_id}
+    return {row["node"]: _build_record(Episode, row) for row in rows if row.pop("world") == world_id}
 
 
-def merged(old: Changes, new: Changes) -> Changes:
+def merge_changes(old: Changes, new: Changes) -> Changes:
     """Returns the changes of both; the new ones win where both name the same."""
     lists = {}
     for name, rows, _ in PARTS:
-        keys = [column.name for column in rows.primary_key if column.name != "node"]
-        both = {tuple(getattr(one, key) for key in keys): one for one in (*getattr(old, name), *getattr(new, name))}
-        lists[name] = tuple(both.values())
+        lists[name] = tuple({**_key_rows(old, name, rows), **_key_rows(new, name, rows)}.values())
     return Changes(**lists, mood=old.mood if new.mood is None else new.mood, episode=new.episode or old.episode)
 
 
-def take_back(old: Changes, new: Changes, now: Changes) -> Changes:
-    """Returns the old rows of which the new ones still are so."""
+@dataclass(frozen=True, slots=True)
+class ChangedValue:
+    """One value that changes made another one. ``part``: its list in ``Changes``; ``key``: the names of its row."""
+
+    part: str
+    key: tuple[Any, ...]
+    name: str
+
+
+def list_changed_values(old: Changes, new: Changes, now: Changes | None = None) -> list[ChangedValue]:
+    """Returns the values in which the rows of two changes differ; with ``now`` those that are as the new ones say."""
+    found = list[ChangedValue]()
+    for part, rows, kind in PARTS:
+        before, after, present = (_key_rows(one, part, rows) for one in (old, new, now or new))
+        found += (
+            ChangedValue(part, key, field.name)
+            for key, row in after.items()
+            if key in before and key in present
+            for field in fields(kind)
+            if getattr(before[key], field.name) != getattr(row, field.name) == getattr(present[key], field.name)
+        )
+    return found
+
+
+def take_back(old: Changes, new: Changes, now: Changes, only: ChangedValue | None = None) -> Changes:
+    """Returns the present rows with the old values where the new ones still are so. ``only``: one of them."""
+    values = [one for one in list_changed_values(old, new, now) if only in (None, one)]
     lists: dict[str, Any] = {}
-    for name, rows, _ in PARTS:
-        keys = [column.name for column in rows.primary_key if column.name != "node"]
-        still = {tuple(getattr(one, key) for key in keys) for one in getattr(new, name) if one in getattr(now, name)}
-        lists[name] = tuple(one for one in getattr(old, name) if tuple(getattr(one, key) for key in keys) in still)
+    for part, rows, _ in PARTS:
+        before, present = (_key_rows(one, part, rows) for one in (old, now))
+        changed: dict[tuple[Any, ...], dict[str, Any]] = {}
+        for one in values:
+            if one.part == part:
+                changed.setdefault(one.key, {})[one.name] = getattr(before[one.key], one.name)
+        lists[part] = tuple(replace(present[key], **some) for key, some in changed.items())
     return Changes(**lists)
+
+
+def _key_rows(changes: Changes, part: str, rows: Table) -> dict[tuple[Any, ...], Any]:
+    """Returns the rows of a list by their names."""
+    keys = [column.name for column in rows.primary_key if column.name != "node"]
+    return {tuple(getattr(one, key) for key in keys): one for one in getattr(changes, part)}
 
 
 # --- plain data -------------------------------------------------------------------------------------
 
 
-def plain(changes: Changes) -> dict[str, Any]:
+def build_plain_changes(changes: Changes) -> dict[str, Any]:
     """Returns changes as JSON data; empty parts are left out."""
-    lists = {name: [_plain(one) for one in getattr(changes, name)] for name, _, _ in PARTS}
-    whole = {**lists, "mood": changes.mood, "episode": _plain(changes.episode) if changes.episode else None}
+    lists = {name: [_build_plain_row(one) for one in getattr(changes, name)] for name, _, _ in PARTS}
+    whole = {**lists, "mood": changes.mood, "episode": _build_plain_row(changes.episode) if changes.episode else None}
     return {name: value for name, value in whole.items() if value not in ([], None)}
 
 
 def changes_of(data: Mapping[str, Any]) -> Changes:
-    """Returns the changes that ``plain`` wrote. Raises ``KeyError``, ``TypeError`` for other data."""
-    lists = {name: [_one(kind, row) for row in data.get(name, ())] for name, _, kind in PARTS}
+    """Returns the changes that ``build_plain_changes`` wrote. Raises ``KeyError``, ``TypeError`` for other data."""
+    lists = {name: [_build_record(kind, row) for row in data.get(name, ())] for name, _, kind in PARTS}
     episode = data.get("episode")
-    return _changes({**lists, "mood": data.get("mood"), "episode": _one(Episode, episode) if episode else None})
+    return _build_changes(
+        {**lists, "mood": data.get("mood"), "episode": _build_record(Episode, episode) if episode else None}
+    )
 
 
 def plain_snapshot(snapshot: Snapshot) -> dict[str, Any]:
     """Returns a snapshot as JSON data."""
     lists = {"recent": snapshot.recent, "important": snapshot.important}
-    return {"changes": plain(snapshot.changes), **{name: list(map(_plain, some)) for name, some in lists.items()}}
+    return {
+        "changes": build_plain_changes(snapshot.changes),
+        **{name: list(map(_build_plain_row, some)) for name, some in lists.items()},
+    }
 
 
-def snapshot_of(data: Mapping[str, Any]) -> Snapshot:
+def parse_snapshot(data: Mapping[str, Any]) -> Snapshot:
     """Returns the snapshot that ``plain_snapshot`` wrote."""
-    recent, important = ([_one(Episode, row) for row in data.get(name, ())] for name in ("recent", "important"))
+    recent, important = (
+        [_build_record(Episode, row) for row in data.get(name, ())] for name in ("recent", "important")
+    )
     return Snapshot(changes_of(data["changes"]), tuple(recent), tuple(important))
 
 
-def _changes(parts: Mapping[str, Any]) -> Changes:
+def _build_changes(parts: Mapping[str, Any]) -> Changes:
     whole: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in parts.items()}
     return Changes(**whole)
 
 
-def _plain(one: Any) -> dict[str, Any]:
+def _build_plain_row(one: Any) -> dict[str, Any]:
     return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(one).items()}
 
 
-def _one(kind: type[Any], row: Mapping[str, Any]) -> Any:
+def _build_record(kind: type[Any], row: Mapping[str, Any]) -> Any:
     names = [field.name for field in fields(kind)]
-    return kind(**{name: _frozen(row[name]) for name in names if name in row})
+    return kind(**{name: _freeze_list(row[name]) for name in names if name in row})
 
 
-def _frozen(value: Any) -> Any:
+def _freeze_list(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value

@@ -11,89 +11,89 @@ from sqlalchemy import Connection, func, insert, select, update
 
 from errors import WorldUnknown
 from store.database import world_table as table
-from store.owner import mine
+from store.owner import build_owner_condition
 from store.path import branch_at
 from store.world import tree
-from store.world.record import Block, BlockName, Finding, FindingStatus, Node, NoteKind
-from store.world.rows import Rows, check_world
+from store.world.record import BlockName, CuratedBlock, FindingStatus, NoteKind, StoryFinding, StoryNode
+from store.world.rows import WorldRows, check_world, lock_world_row
 
 _BLOCK, _FINDING, _NODE, _WORLD = table.block.c, table.finding.c, table.node.c, table.world.c
+_PLACE = (_NODE.branch, _NODE.turn)
 
 
-class Curated(Rows):
+class Curated(WorldRows):
     """The curator's texts and findings in a user's worlds."""
 
-    def block(self, node: Node, name: BlockName) -> Block | None:
+    def block(self, node: StoryNode, name: BlockName) -> CuratedBlock | None:
         """Returns the newest version of a text on the path of a turn. Raises ``WorldUnknown``."""
         with self._transaction() as connection:
-            query = select(table.block, _NODE.line, _NODE.turn).join(table.node, _NODE.id == _BLOCK.node)
+            query = select(table.block, *_PLACE).join(table.node, _NODE.id == _BLOCK.node)
             query = query.where(_BLOCK.name == name).order_by(_NODE.turn.desc(), _BLOCK.version.desc())
-            row = next(_on_path(connection, node, query), None)
-        return Block(name, row.node, row.version, row.text, row.created) if row is not None else None
+            row = next(_list_path_rows(connection, node, query), None)
+        return CuratedBlock(name, row.node, row.version, row.text, row.created) if row is not None else None
 
-    def put_block(self, node: Node, name: BlockName, text: str) -> Block:
+    def put_block(self, node: StoryNode, name: BlockName, text: str) -> CuratedBlock:
         """Stores a further version of a text, which counts from this turn on. Raises ``WorldUnknown``."""
         with self._transaction() as connection:
-            tree.place(connection, node.id)  # whose it is
+            tree.load_node_place(connection, node.id)  # whose it is
             last = select(func.max(_BLOCK.version)).where(_BLOCK.node == node.id, _BLOCK.name == name)
             version = (connection.execute(last).scalar() or 0) + 1
             row = {"node": node.id, "name": name, "version": version, "text": text, "created": time.time()}
             connection.execute(insert(table.block), row)
-        return Block(name, node.id, version, text, float(row["created"]))
+        return CuratedBlock(name, node.id, version, text, float(row["created"]))
 
-    def findings(self, node: Node, status: FindingStatus | None = None, limit: int = 50) -> list[Finding]:
+    def findings(self, node: StoryNode, status: FindingStatus | None = None, limit: int = 50) -> list[StoryFinding]:
         """Returns the findings on the path of a turn, the newest first. Raises ``WorldUnknown``."""
         with self._transaction() as connection:
-            query = select(table.finding, _NODE.line, _NODE.turn).join(table.node, _NODE.id == _FINDING.node)
+            query = select(table.finding, *_PLACE).join(table.node, _NODE.id == _FINDING.node)
             query = query.where(_FINDING.world_id == node.world)
             query = query.where(_FINDING.status == status) if status is not None else query
-            rows = _on_path(connection, node, query.order_by(_FINDING.id.desc()))
-            return [_finding(row) for row in islice(rows, limit)]
+            rows = _list_path_rows(connection, node, query.order_by(_FINDING.id.desc()))
+            return [_build_finding(row) for row in islice(rows, limit)]
 
     def add_finding(
-        self, node: Node, kind: NoteKind, subject: str, text: str, mend: dict[str, Any] | None = None
-    ) -> Finding | None:
+        self, node: StoryNode, kind: NoteKind, subject: str, text: str, mend: dict[str, Any] | None = None
+    ) -> StoryFinding | None:
         """Stores what was noticed at a turn, or put right (``mend``); None for a contradiction that the user has called
         intended before, or that is open already. Raises ``WorldUnknown``."""
         with self._transaction() as connection:
-            _lock_world(connection, node.world)  # so that two processes note the same thing once
-            query = select(_FINDING.status, _NODE.line, _NODE.turn).join(table.node, _NODE.id == _FINDING.node)
+            lock_world_row(connection, node.world)  # so that two processes note the same thing once
+            query = select(_FINDING.status, *_PLACE).join(table.node, _NODE.id == _FINDING.node)
             query = query.where(_FINDING.world_id == node.world, _FINDING.kind == kind, _FINDING.subject == subject)
-            if mend is None and {row.status for row in _on_path(connection, node, query)} & {"open", "dismissed"}:
+            if mend is None and {row.status for row in _list_path_rows(connection, node, query)} & {
+                "open",
+                "dismissed",
+            }:
                 return None
             row = {"world_id": node.world, "node": node.id, "kind": kind, "subject": subject, "text": text}
             row |= {"status": "open", "created": time.time(), "mend": mend}
             new = connection.execute(insert(table.finding).returning(_FINDING.id), row).scalar_one()
-        return Finding(int(new), node.id, node.turn, kind, subject, text, "open", float(row["created"]), mend)  # type: ignore[arg-type]
+        return StoryFinding(int(new), node.id, node.turn, kind, subject, text, "open", float(row["created"]), mend)  # type: ignore[arg-type]
 
     def lock_world(self, world_id: str) -> None:
         """Keeps other processes from changing a world until the transaction ends (``together``). Raises
         ``WorldUnknown``."""
         with self._transaction() as connection:
-            _lock_world(connection, world_id)  # first: SQLite may refuse to write what was read before another wrote
+            lock_world_row(connection, world_id)  # first: SQLite may refuse to write what was read before another wrote
             check_world(connection, world_id)
 
     def set_finding(self, finding_id: int, status: FindingStatus) -> None:
         """Sets what the user thinks of a finding. Raises ``WorldUnknown`` for another user's."""
         with self._transaction() as connection:
-            owned = select(_WORLD.id).where(mine(connection, _WORLD.owner))
+            owned = select(_WORLD.id).where(build_owner_condition(connection, _WORLD.owner))
             own = (_FINDING.id == finding_id, _FINDING.world_id.in_(owned))
             if not connection.execute(update(table.finding).where(*own).values(status=status)).rowcount:
                 raise WorldUnknown(world="")
 
 
-def _lock_world(connection: Connection, world_id: str) -> None:
-    connection.execute(update(table.world).where(_WORLD.id == world_id).values(slug=_WORLD.slug))
-
-
-def _on_path(connection: Connection, node: Node, query: Any) -> Iterator[Any]:
-    """Yields the rows of a query whose turns lie on the path of ``node``. ``query``: with line and number of the turn.
-    Raises ``WorldUnknown``."""
-    path, turn = tree.place(connection, node.id)
-    for row in connection.execute(query.where(_NODE.world_id == node.world, _NODE.turn <= turn)):
-        if row.turn >= path[0][1] and branch_at(path, row.turn) == row.line:
+def _list_path_rows(connection: Connection, node: StoryNode, query: Any) -> Iterator[Any]:
+    """Yields the rows of a query whose turns lie on the path of ``node``. ``query``: with branch and number of the
+    turn. Raises ``WorldUnknown``."""
+    session_id, path, turn = tree.load_node_place(connection, node.id)
+    for row in connection.execute(query.where(_NODE.session_id == session_id, _NODE.turn <= turn)):
+        if row.turn >= path[0][1] and branch_at(path, row.turn) == row.branch:
             yield row
 
 
-def _finding(row: Any) -> Finding:
-    return Finding(row.id, row.node, row.turn, row.kind, row.subject, row.text, row.status, row.created, row.mend)
+def _build_finding(row: Any) -> StoryFinding:
+    return StoryFinding(row.id, row.node, row.turn, row.kind, row.subject, row.text, row.status, row.created, row.mend)

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, bindparam, delete, func, insert, select, upda
 from store.database import world_table as table
 from store.world import change
 from store.world.record import Episode, LoreEntry
-from store.world.rows import Rows, check_world, revision_of
+from store.world.rows import WorldRows, check_world, revision_of
 
 _LORE, _VECTOR, _WORLD, _NODE = table.lore.c, table.vector.c, table.world.c, table.node.c
 _VECTORS = (
@@ -24,7 +24,7 @@ LORE = "lore"
 PIECE = 500
 
 
-class LoreRows(Rows):
+class WorldLoreRows(WorldRows):
     """The lorebooks of a user's worlds."""
 
     def lore(self, world_id: str) -> list[LoreEntry]:
@@ -32,7 +32,7 @@ class LoreRows(Rows):
         with self._transaction() as connection:
             check_world(connection, world_id)
             query = select(table.lore).where(_LORE.world_id == world_id).order_by(_LORE.id)
-            return [_entry(row) for row in connection.execute(query)]
+            return [_build_lore_entry(row) for row in connection.execute(query)]
 
     def put_lore(self, world_id: str, entries: Sequence[LoreEntry]) -> list[LoreEntry]:
         """Stores entries: with id 0 as new ones, else in place of the one with this id, whose vector goes. Returns them
@@ -42,8 +42,8 @@ class LoreRows(Rows):
             query = select(_LORE.id).where(_LORE.world_id == world_id)
             known = set(connection.execute(query).scalars())
             stored = [self._put(connection, world_id, entry, known) for entry in entries]
-            _forget(connection, world_id, [entry.id for entry in entries if entry.id in known])
-            _raise(connection, world_id)
+            _delete_lore_vectors(connection, world_id, [entry.id for entry in entries if entry.id in known])
+            _raise_world_revision(connection, world_id)
         return stored
 
     def _put(self, connection: Connection, world_id: str, entry: LoreEntry, known: set[int]) -> LoreEntry:
@@ -62,8 +62,8 @@ class LoreRows(Rows):
             check_world(connection, world_id)
             wanted = list(ids)
             connection.execute(delete(table.lore).where(_LORE.world_id == world_id, _LORE.id.in_(wanted)))
-            _forget(connection, world_id, wanted)
-            _raise(connection, world_id)
+            _delete_lore_vectors(connection, world_id, wanted)
+            _raise_world_revision(connection, world_id)
 
     def revision(self, world_id: str) -> int:
         """Returns a number that rises when the lorebook or the beginning of a world changes. Raises
@@ -86,7 +86,7 @@ class LoreRows(Rows):
         not have is left out. Raises ``WorldUnknown``."""
         with self._transaction() as connection:
             check_world(connection, world_id)
-            there = _there(connection, world_id, kind, [row[0] for row in rows])
+            there = _find_present_ids(connection, world_id, kind, [row[0] for row in rows])
             wanted = [row for row in {row[0]: row for row in rows}.values() if row[0] in there]
             here = (_VECTOR.world_id == world_id, _VECTOR.kind == kind, _VECTOR.made_by == made_by)
             newest = connection.execute(select(func.max(_VECTOR.ref)).where(*here)).scalar() or 0
@@ -99,7 +99,7 @@ class LoreRows(Rows):
                     insert(table.vector), [{**frame, "ref": row[0], "turn": row[1], "vector": row[2]} for row in wanted]
                 )
             if kind == LORE and wanted and min(row[0] for row in wanted) <= newest:
-                _raise(connection, world_id)  # whoever reads only what is new would miss it
+                _raise_world_revision(connection, world_id)  # whoever reads only what is new would miss it
 
     def episodes(self, world_id: str, node_ids: Sequence[int]) -> dict[int, Episode]:
         """Returns the episodes of turns of a world by the turns' ids. Raises ``WorldUnknown``."""
@@ -108,12 +108,12 @@ class LoreRows(Rows):
             return change.episodes_of(connection, world_id, node_ids)
 
 
-def _entry(row: Any) -> LoreEntry:
+def _build_lore_entry(row: Any) -> LoreEntry:
     values = {name: row._mapping[name] for name in LoreEntry.__slots__}
     return LoreEntry(**{**values, "keys": tuple(values["keys"])})
 
 
-def _there(connection: Connection, world_id: str, kind: str, ids: Sequence[int]) -> set[int]:
+def _find_present_ids(connection: Connection, world_id: str, kind: str, ids: Sequence[int]) -> set[int]:
     """Returns which of these entries or turns the world has."""
     rows = table.lore if kind == LORE else table.node
     found = set[int]()
@@ -124,11 +124,11 @@ def _there(connection: Connection, world_id: str, kind: str, ids: Sequence[int])
     return found
 
 
-def _forget(connection: Connection, world_id: str, ids: Sequence[int]) -> None:
+def _delete_lore_vectors(connection: Connection, world_id: str, ids: Sequence[int]) -> None:
     for at in range(0, len(ids), PIECE):
         own = (_VECTOR.world_id == world_id, _VECTOR.kind == LORE, _VECTOR.ref.in_(ids[at : at + PIECE]))
         connection.execute(delete(table.vector).where(*own))
 
 
-def _raise(connection: Connection, world_id: str) -> None:
+def _raise_world_revision(connection: Connection, world_id: str) -> None:
     connection.execute(update(table.world).where(_WORLD.id == world_id).values(revision=_WORLD.revision + 1))

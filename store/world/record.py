@@ -1,7 +1,7 @@
 """Plain data of story worlds: what a world knows of its story, and the rows that the tables hold.
 
-A story is a tree of turns (``Node``). Each node keeps only what its turn changed (``Changes``), so every turn of every
-branch has a state of its own, and going back costs nothing.
+A story is a conversation, a tree of turns (``StoryNode``). Each keeps only what it changed (``Changes``), so every turn
+of every branch has a state of its own, and going back costs nothing.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Location:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class PlayerItem:
     """A thing of the player. ``status``: ``HELD`` or ``LOST``; ``count``: how many there are of it."""
 
     name: str
@@ -100,7 +100,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class LeftOutName:
     """Whether live_state.md leaves a name out of its lists of what is past or far away."""
 
     name: str
@@ -113,8 +113,8 @@ AliasKind = Literal["person", "place"]
 @dataclass(frozen=True, slots=True)
 class Alias:
     """A further name of a person or place. ``of``: the name in the tables; the same as ``name`` for one that the user
-    keeps apart from others like it. ``was``: the rows that went when two became one, as ``change.plain`` writes them,
-    so that they can be split again."""
+    keeps apart from others like it. ``was``: the rows that went when two became one, as ``change.build_plain_changes``
+    writes them, so that they can be split again."""
 
     kind: AliasKind
     name: str
@@ -186,10 +186,10 @@ class Changes:
     characters: tuple[Character, ...] = ()
     relations: tuple[Relation, ...] = ()
     locations: tuple[Location, ...] = ()
-    items: tuple[Item, ...] = ()
+    items: tuple[PlayerItem, ...] = ()
     lore: tuple[LoreMark, ...] = ()
     aliases: tuple[Alias, ...] = ()
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[LeftOutName, ...] = ()
     mood: str | None = None
     episode: Episode | None = None
 
@@ -198,14 +198,15 @@ class Changes:
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class StoryNode:
     """A finished turn of a story. ``parent``: the id of the turn before it, 0 for the first. ``turn``: its number on
     its path, from 1 on (0 for a greeting before the first message).
 
     ``raw``: the answer as the model gave it, with its state block; ``answer``: what the reader saw. ``block``: the
     fields that were read from the block, or None; ``refusals``: why fields of it were not taken, one sentence each.
     ``receipt``: tokens and money of the request. ``report``: what the request was given and what was left out.
-    ``since``: how many turns ago the state was last stored whole.
+    ``since``: how many turns ago the state was last stored whole. ``session``, ``branch``: the conversation that the
+    story is, and where in it the turn lies (``store.path``).
     """
 
     id: int
@@ -223,12 +224,15 @@ class Node:
     report: dict[str, Any] | None = None
     since: int = 0
     created: float = 0.0
+    session: str = ""
+    branch: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class NewNode:
     """A turn that is about to be stored. ``answers``: every form in which a client may send the answer back: the first
-    is what the reader saw."""
+    is what the reader saw. ``tokens``: of question and answer; ``usage``: what the call took, as of every turn.
+    ``is_given``: no model of ours answered it, though its world is read from it as from one that did."""
 
     question: str
     answers: tuple[str, ...]
@@ -236,13 +240,18 @@ class NewNode:
     status: NodeStatus
     receipt: dict[str, Any] | None = None
     report: dict[str, Any] | None = None
+    tokens: int = 0
+    usage: dict[str, Any] | None = None
+    seconds: float | None = None
+    first_token_seconds: float | None = None
+    is_given: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """A turn of a line in the words of a client."""
+    """A turn of a branch in the words of a client."""
 
-    line: int
+    branch: int
     turn: int
     question: str
     answer: str
@@ -258,14 +267,14 @@ class Edit:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownHistory:
     """The part of a client's history that a world knows. ``node``: the last known turn, None when nothing is known.
     ``count``: how many of the history's turns lie before the first one that follows ``node`` and is new.
     ``ambiguous``: stories of several worlds fit equally well, and the one was taken that was told last. ``wordings``:
     turns that the client tells in other words; ``edits``: those that it tells otherwise, before known ones. ``world``:
     where no turn is known, the world of the turn that the last one was made from."""
 
-    node: Node | None
+    node: StoryNode | None
     count: int
     ambiguous: bool = False
     wordings: tuple[Wording, ...] = ()
@@ -274,7 +283,7 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class CuratedBlock:
     """A version of a text that the curator keeps for a line of the story; the newest on the path of a node counts."""
 
     name: BlockName
@@ -285,11 +294,11 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class StoryFinding:
     """A contradiction that code or the curator noticed. ``subject``: the name it is about; one that was dismissed
     («intended») is not reported again for the same kind and subject on later turns of that path. ``mend``: what the
-    curator has put right, the rows before (``old``) and after (``new``) as ``change.plain`` writes them; a dismissed
-    one was undone."""
+    curator has put right, the rows before (``old``) and after (``new``) as ``change.build_plain_changes`` writes them;
+    a dismissed one was undone."""
 
     id: int
     node: int

@@ -6,17 +6,17 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Self
 
-from sqlalchemy import Connection, bindparam, select
+from sqlalchemy import Connection, bindparam, select, update
 
 from errors import WorldUnknown
 from store.database import world_table as table
-from store.owner import may
+from store.owner import can_access_row
 
 _WORLD = table.world.c
 _OWNER = select(_WORLD.owner, _WORLD.api_key, _WORLD.revision).where(_WORLD.id == bindparam("of_world"))
 
 
-class Rows:
+class WorldRows:
     """``transaction`` opens a database transaction, whose connection says whose it is (``store.owner``)."""
 
     def __init__(self, transaction: Callable[[], AbstractContextManager[Connection]]) -> None:
@@ -30,18 +30,24 @@ class Rows:
             yield type(self)(lambda: nullcontext(connection))
 
 
+def lock_world_row(connection: Connection, world_id: str) -> None:
+    """Keeps other transactions from changing a world until this one ends. Whoever changes rows of several turns, or
+    turns and the world's row, locks first: two that begin with different rows would wait for each other."""
+    connection.execute(update(table.world).where(_WORLD.id == world_id).values(slug=_WORLD.slug))
+
+
 def check_world(connection: Connection, world_id: str) -> str:
     """Returns the owner of a world. Raises ``WorldUnknown`` for one that is not there or not the user's."""
-    return _row(connection, world_id)[0]
+    return _load_world_row(connection, world_id)[0]
 
 
 def revision_of(connection: Connection, world_id: str) -> int:
     """Returns the revision of a world of the user's. Raises ``WorldUnknown``."""
-    return _row(connection, world_id)[1]
+    return _load_world_row(connection, world_id)[1]
 
 
-def _row(connection: Connection, world_id: str) -> tuple[str, int]:
+def _load_world_row(connection: Connection, world_id: str) -> tuple[str, int]:
     row = connection.execute(_OWNER, {"of_world": world_id}).one_or_none()
-    if row is None or not may(connection, row):
+    if row is None or not can_access_row(connection, row):
         raise WorldUnknown(world="")
     return str(row.owner), int(row.revision)

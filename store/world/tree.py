@@ -1,47 +1,62 @@
-"""The tree of turns: where a turn lies, and which turns lie before it, from two numbers of each turn.
+"""Where a turn of a story lies, and which turns lie before it, from two numbers of each turn.
 
-A turn that is the first to follow another goes on its line; a further one begins a line of its own. A line knows the
-lines that lead to it (``store.path``), so whether one turn lies before another is seen from their lines and numbers,
-however long the story is.
+The turns of stories lie in the one tree of all conversations (``store.path``): a turn that is the first to follow
+another goes on its branch; a further one begins a branch of its own. So whether one turn lies before another is seen
+from their branches and numbers, however long the story is.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, insert, select
+from sqlalchemy import Connection, and_, bindparam, func, insert, select, update
 
 from errors import WorldUnknown
+from store.database import schema
 from store.database import world_table as table
-from store.history import copy_turn_marks
-from store.owner import may
-from store.path import Path, branch_at, fork, plain
-from store.world.record import Node
+from store.owner import can_access_row
+from store.path import Path, branch_at, fork_path, parse_path
+from store.session.history import copy_turn_marks
+from store.session.session_path import extend_session_path, lock_session_row, switch_session_path
+from store.world.record import StoryNode
 
-_NODE, _LINE = table.node.c, table.line.c
+_NODE, _TURN, _BRANCH = table.node.c, schema.turn.c, schema.branch.c
+TOLD = table.node.join(
+    schema.turn,
+    and_(_TURN.session_id == _NODE.session_id, _TURN.branch == _NODE.branch, _TURN.number == _NODE.turn),
+)
+"""What a world adds to turns, with what was said in them."""
+COLUMNS = (
+    *(column for column in table.node.c if column.name not in ("mood", "snapshot")),
+    _TURN.question,
+    _TURN.answer,
+    _TURN.started.label("created"),
+)
 _PLACE = (
-    select(_NODE.turn, _LINE.path, table.world.c.owner, table.world.c.api_key)
-    .join(table.line, _LINE.id == _NODE.line)
+    select(_NODE.turn, _NODE.session_id, _BRANCH.path, table.world.c.owner, table.world.c.api_key)
+    .join(schema.branch, and_(_BRANCH.session_id == _NODE.session_id, _BRANCH.id == _NODE.branch))
     .join(table.world, table.world.c.id == _NODE.world_id)
     .where(_NODE.id == bindparam("of_node"))
 )
-_AMONG = select(_NODE.id, _NODE.line, _NODE.turn, _NODE.world_id).where(
-    _NODE.id.in_(bindparam("ids", expanding=True))  # a condition on the world would have SQLite read all its turns
+_AMONG = select(_NODE.id, _NODE.branch, _NODE.turn, _NODE.session_id).where(
+    _NODE.id.in_(bindparam("ids", expanding=True))  # a condition on the story would have SQLite read all its turns
 )
-_COLUMNS = [column for column in table.node.c if column.name not in ("line", "mood", "snapshot")]
 _FOUND = (
-    select(*_COLUMNS, table.world.c.owner, table.world.c.api_key)
-    .join(table.world, table.world.c.id == _NODE.world_id)
+    select(*COLUMNS, table.world.c.owner, table.world.c.api_key)
+    .select_from(TOLD.join(table.world, table.world.c.id == _NODE.world_id))
     .where(_NODE.id == bindparam("of_node"))
 )
 
 
-def as_node(row: Any) -> Node:
-    """Returns a row of the table as a turn."""
-    return Node(
+def as_node(row: Any) -> StoryNode:
+    """Returns a row of the tables as a turn."""
+    return StoryNode(
         id=row.id,
         world=row.world_id,
+        session=row.session_id,
+        branch=row.branch,
         parent=row.parent,
         turn=row.turn,
         question=row.question,
@@ -58,80 +73,105 @@ def as_node(row: Any) -> Node:
     )
 
 
-def find(connection: Connection, node_id: int) -> Node:
+def load_node(connection: Connection, node_id: int) -> StoryNode:
     """Returns a turn of the connection's user. Raises ``WorldUnknown``."""
     row = connection.execute(_FOUND, {"of_node": node_id}).one_or_none()
-    if row is None or not may(connection, row):
+    if row is None or not can_access_row(connection, row):
         raise WorldUnknown(world="")
     return as_node(row)
 
 
-def place(connection: Connection, node_id: int) -> tuple[Path, int]:
-    """Returns the path that leads to a turn of the connection's user, and the turn's number. Raises
+def load_turn_cost(connection: Connection, node: StoryNode) -> Any:
+    """Returns the tokens of a turn's words and the seconds of its answer, as its row has them."""
+    here = (_TURN.session_id == node.session, _TURN.branch == node.branch, _TURN.number == node.turn)
+    return connection.execute(select(_TURN.tokens, _TURN.seconds).where(*here)).one()
+
+
+def load_node_place(connection: Connection, node_id: int) -> tuple[str, Path, int]:
+    """Returns the conversation of a turn of the connection's user, the path that leads to it, and its number. Raises
     ``WorldUnknown``."""
     row = connection.execute(_PLACE, {"of_node": node_id}).one_or_none()
-    if row is None or not may(connection, row):
+    if row is None or not can_access_row(connection, row):
         raise WorldUnknown(world="")
-    return plain(row.path), row.turn
+    return row.session_id, parse_path(row.path), row.turn
 
 
-def before(connection: Connection, node: Node, last: int, skip: int = 0) -> list[Any]:
+def list_rows_before(connection: Connection, node: StoryNode, last: int, skip: int = 0) -> list[Any]:
     """Returns the rows of the last turns up to this one, newest first; without the large columns that only a state
     needs. ``skip``: how many of the very last are left out."""
-    path, turn = place(connection, node.id)
+    session_id, path, turn = load_node_place(connection, node.id)
     turn -= skip
-    return between(connection, select(*_COLUMNS, _NODE.line), path, turn - last + 1, turn)
+    query = select(*COLUMNS).select_from(TOLD)
+    return list_rows_between(connection, query, session_id, path, turn - last + 1, turn)
 
 
-def between(connection: Connection, query: Any, path: Path, first: int, last: int) -> list[Any]:
-    """Returns the rows of the turns ``first`` to ``last`` of a path, newest first. ``query``: of turns, with their line
-    and number. The statement names only the lines of these turns, however many the path has: one that was swiped at
-    every turn has as many lines as turns."""
-    lines = {branch_at(path, number) for number in range(max(first, path[0][1]), last + 1)}
-    here = query.where(_NODE.line.in_(lines), _NODE.turn >= first, _NODE.turn <= last)
-    rows = connection.execute(here.order_by(_NODE.turn.desc()))
-    return [row for row in rows if branch_at(path, row.turn) == row.line]
+def list_rows_between(
+    connection: Connection, query: Any, session_id: str, path: Path, first: int, last: int
+) -> list[Any]:
+    """Returns the rows of the turns ``first`` to ``last`` of a path, newest first. ``query``: of turns, with their
+    branch and number. The statement names only the branches of these turns, however many the path has: one that was
+    swiped at every turn has as many branches as turns."""
+    branches = {branch_at(path, number) for number in range(max(first, path[0][1]), last + 1)}
+    here = query.where(_NODE.session_id == session_id, _NODE.branch.in_(branches))
+    rows = connection.execute(here.where(_NODE.turn >= first, _NODE.turn <= last).order_by(_NODE.turn.desc()))
+    return [row for row in rows if branch_at(path, row.turn) == row.branch]
 
 
-def ancestors(connection: Connection, node: Node, node_ids: Iterable[int]) -> set[int]:
+def find_ancestors(connection: Connection, node: StoryNode, node_ids: Iterable[int]) -> set[int]:
     """Returns which of these turns are this one or lie before it. Raises ``WorldUnknown``."""
-    path, turn = place(connection, node.id)
-    rows = [row for row in connection.execute(_AMONG, {"ids": list(node_ids)}) if row.world_id == node.world]
+    session_id, path, turn = load_node_place(connection, node.id)
+    rows = [row for row in connection.execute(_AMONG, {"ids": list(node_ids)}) if row.session_id == session_id]
     first = path[0][1]
-    return {row.id for row in rows if first <= row.turn <= turn and branch_at(path, row.turn) == row.line}
+    return {row.id for row in rows if first <= row.turn <= turn and branch_at(path, row.turn) == row.branch}
 
 
-def at(connection: Connection, node: Node, turn: int) -> int | None:
+def find_node_at(connection: Connection, node: StoryNode, turn: int) -> int | None:
     """Returns the id of the turn with this number on the path of ``node``. Raises ``WorldUnknown``."""
-    path, last = place(connection, node.id)
+    session_id, path, last = load_node_place(connection, node.id)
     if not path[0][1] <= turn <= last:
         return None
-    rows = between(connection, select(_NODE.id, _NODE.line, _NODE.turn), path, turn, turn)
+    rows = list_rows_between(connection, select(_NODE.id, _NODE.branch, _NODE.turn), session_id, path, turn, turn)
     return rows[0].id if rows else None
 
 
 def copy_node_marks(connection: Connection, node_id: int, to: int) -> None:
-    """Lets a turn be found by all the forms of another one, which says the same."""
-    columns = select(_NODE.world_id, _NODE.line, _NODE.turn)
+    """Lets a turn be found by all the forms of another one of its story, which says the same."""
+    columns = select(_NODE.session_id, _NODE.branch, _NODE.turn)
     source, target = (connection.execute(columns.where(_NODE.id == id)).one() for id in (node_id, to))
-    copy_turn_marks(connection, source.world_id, (source.line, source.turn), (target.line, target.turn))
+    copy_turn_marks(connection, source.session_id, (source.branch, source.turn), (target.branch, target.turn))
 
 
-def next_place(connection: Connection, world_id: str, parent: Node | None, turn: int) -> int:
-    """Returns the line on which the turn after ``parent`` goes: the parent's line while nothing follows there."""
+def choose_next_line(connection: Connection, session_id: str, parent: StoryNode | None, turn: int) -> tuple[int, Path]:
+    """Returns the branch on which the turn after ``parent`` goes, and the path that leads there: the parent's branch
+    while nothing follows there."""
+    lock_session_row(connection, session_id)
+    newest = connection.execute(select(func.max(_BRANCH.id)).where(_BRANCH.session_id == session_id)).scalar_one()
     if parent is None:
-        return _new_line(connection, world_id, [], turn)
-    path, _ = place(connection, parent.id)
+        empty = connection.execute(select(_TURN.id).where(_TURN.session_id == session_id).limit(1)).first() is None
+        branch = newest if empty else newest + 1
+        return branch, [(branch, turn)]
+    _, path, _ = load_node_place(connection, parent.id)
     own = branch_at(path, parent.turn)
-    taken = select(_NODE.id).where(_NODE.line == own, _NODE.turn == turn)
-    if connection.execute(taken).first() is None:
-        return own
-    return _new_line(connection, world_id, path, turn)
+    here = (_TURN.session_id == session_id, _TURN.branch == own, _TURN.number == turn)
+    if connection.execute(select(_TURN.id).where(*here)).first() is None:
+        return own, path
+    return newest + 1, fork_path(path, turn, newest + 1)
 
 
-def _new_line(connection: Connection, world_id: str, path: Path, turn: int) -> int:
-    row = {"world_id": world_id, "path": path}
-    line_id = int(connection.execute(insert(table.line).returning(_LINE.id), row).scalar_one())
-    whole = fork(path, turn, line_id)
-    connection.execute(table.line.update().where(_LINE.id == line_id).values(path=whole))
-    return line_id
+def follow_path(connection: Connection, session_id: str, path: Path, turn: int, grown: int) -> None:
+    """Puts a story on the path of a turn that was just told, which is its last. ``grown``: by how many tokens the turn
+    has grown."""
+    now, branch = time.time(), {"session_id": session_id, "id": path[-1][0], "path": path, "used": time.time()}
+    used = update(schema.branch).where(_BRANCH.session_id == session_id, _BRANCH.id == path[-1][0])
+    if not connection.execute(used.values(path=path, used=now)).rowcount:
+        connection.execute(insert(schema.branch), branch)
+    if turn == path[0][1] and _begins_again(connection, session_id, path):
+        return
+    if not extend_session_path(connection, session_id, path, turn, grown):
+        switch_session_path(connection, session_id, path)
+
+
+def _begins_again(connection: Connection, session_id: str, path: Path) -> bool:
+    """Returns whether a greeting is a further one of a story that begins with another already."""
+    others = (_TURN.session_id == session_id, _TURN.branch != path[-1][0])
+    return not path[0][1] and connection.execute(select(_TURN.id).where(*others).limit(1)).first() is not None

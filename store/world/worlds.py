@@ -10,63 +10,76 @@ from typing import Any
 from sqlalchemy import Connection, delete, insert, select, update
 
 from errors import Empty, StoreUnavailable, TooLong
+from store.database import schema
 from store.database import world_table as table
-from store.history import drop_marks
-from store.owner import key_of, mine, owner_of_new
-from store.task import removed_of_world
+from store.owner import build_owner_condition, key_of, owner_of_new
+from store.record import Session
+from store.session.opening import as_session
+from store.session.removal import remove_session
+from store.task.task import removed_of_world
 from store.world import change
 from store.world.curated import Curated
-from store.world.lore import LoreRows
+from store.world.lore import WorldLoreRows
 from store.world.record import Changes, World
 from store.world.rows import check_world
-from store.world.turns import Turns
-from text.clean import clean
+from store.world.story import begin_story
+from store.world.tree import COLUMNS, TOLD, as_node
+from store.world.turns import StoryTurns, write_greeting
+from text.clean import clean_text
 from text.language import Language
 
 NAME_CHARS = 80
 TRIES = 5
-_WORLD = table.world.c
+_WORLD, _SESSION, _NODE = table.world.c, schema.session.c, table.node.c
 _NOT_IN_SLUG = re.compile(r"[^\w]+")
 
 
-class Worlds(Turns, LoreRows, Curated):
+class Worlds(StoryTurns, WorldLoreRows, Curated):
     """The worlds that a user has. A world of another user is unknown, also by a guessed id."""
 
     def all(self) -> list[World]:
         """Returns all worlds, the one that was played last first."""
         with self._transaction() as connection:
-            query = select(table.world).where(mine(connection, _WORLD.owner)).order_by(_WORLD.updated.desc(), _WORLD.id)
-            return [_world(row) for row in connection.execute(query)]
+            query = (
+                select(table.world)
+                .where(build_owner_condition(connection, _WORLD.owner))
+                .order_by(_WORLD.updated.desc(), _WORLD.id)
+            )
+            return [_build_world(row) for row in connection.execute(query)]
 
     def world(self, world_id: str) -> World:
         """Returns a world. Raises ``WorldUnknown``."""
         with self._transaction() as connection:
             check_world(connection, world_id)
-            return _world(connection.execute(select(table.world).where(_WORLD.id == world_id)).one())
+            return _build_world(connection.execute(select(table.world).where(_WORLD.id == world_id)).one())
 
     def by_slug(self, slug: str) -> World | None:
         """Returns the world with this short name, or None."""
         with self._transaction() as connection:
-            query = select(table.world).where(_WORLD.slug == slug, mine(connection, _WORLD.owner))
+            query = select(table.world).where(_WORLD.slug == slug, build_owner_condition(connection, _WORLD.owner))
             row = connection.execute(query).first()
-            return _world(row) if row is not None else None
+            return _build_world(row) if row is not None else None
 
     def create(self, name: str, language: Language, player: str = "") -> World:
-        """Creates an empty world of the store's user. Raises ``Empty`` for a blank name, ``TooLong``."""
-        name, player = _named(name), _named(player, blank=True) or DEFAULT_PLAYER[language]
+        """Creates an empty world of the store's user, with a story that has not begun. Raises ``Empty`` for a blank
+        name, ``TooLong``."""
+        name, player = _clean_world_name(name), _clean_world_name(player, blank=True) or DEFAULT_PLAYER[language]
         for attempt in range(TRIES):
             try:
                 with self._transaction() as connection:
-                    return self._created(connection, name, language, player)
+                    world = self.create_in(connection, name, language, player)
+                    begin_story(connection, world.id)
+                    return world
             except StoreUnavailable:  # another process has taken the short name just now
                 if attempt == TRIES - 1:
                     raise
         raise AssertionError("unreachable")
 
-    def _created(self, connection: Connection, name: str, language: Language, player: str) -> World:
+    def create_in(self, connection: Connection, name: str, language: Language, player: str) -> World:
+        """Creates a world within a transaction, without a story."""
         owner, now = owner_of_new(connection), time.time()
         query = select(_WORLD.slug).where(_WORLD.owner == owner)
-        slug = _slug(name, set(connection.execute(query).scalars()))
+        slug = _build_slug(name, set(connection.execute(query).scalars()))
         row: dict[str, Any] = {
             "id": uuid.uuid4().hex[:16],
             "owner": owner,
@@ -77,16 +90,43 @@ class Worlds(Turns, LoreRows, Curated):
         }
         row |= {"player": player, "begin": None, "revision": 0, "created": now, "updated": now}
         connection.execute(insert(table.world), row)
-        return _world(connection.execute(select(table.world).where(_WORLD.id == row["id"])).one())
+        return _build_world(connection.execute(select(table.world).where(_WORLD.id == row["id"])).one())
 
     def rename(self, world_id: str, name: str) -> None:
-        """Gives a world another name; the short name stays, because clients use it. Raises ``Empty``, ``TooLong``,
+        """Gives a world another name, and its stories that have no title of their own; the short name stays, because
+        clients use it. Raises ``Empty``, ``TooLong``, ``WorldUnknown``."""
+        name = _clean_world_name(name)
+        with self._transaction() as connection:
+            check_world(connection, world_id)
+            before = connection.execute(select(_WORLD.name).where(_WORLD.id == world_id)).scalar_one()
+            connection.execute(update(table.world).where(_WORLD.id == world_id).values(name=name))
+            untitled = (schema.STORY, _SESSION.world == world_id, _SESSION.title == before)
+            connection.execute(update(schema.session).where(*untitled).values(title=name))
+
+    def stories(self, world_id: str) -> list[Session]:
+        """Returns the stories of a world that were not put away, the one that was played last first. Raises
         ``WorldUnknown``."""
-        self._change(world_id, name=_named(name))
+        with self._transaction() as connection:
+            check_world(connection, world_id)
+            there = (schema.STORY, _SESSION.world == world_id, _SESSION.deleted.is_(None))
+            query = select(schema.session).where(*there).order_by(_SESSION.updated.desc(), _SESSION.id)
+            return [as_session(row) for row in connection.execute(query)]
 
     def set_player(self, world_id: str, player: str) -> None:
         """Sets the name of the user's character, for turns to come. Raises ``Empty``, ``TooLong``, ``WorldUnknown``."""
-        self._change(world_id, player=_named(player), revision=_WORLD.revision + 1)
+        self._change(world_id, player=_clean_world_name(player), revision=_WORLD.revision + 1)
+
+    def begin(self, world_id: str) -> Session:
+        """Begins a further story of a world, with the greetings of the first one. Raises ``WorldUnknown``."""
+        with self._transaction() as connection:
+            owner = check_world(connection, world_id)
+            query = select(*COLUMNS).select_from(TOLD).where(_NODE.world_id == world_id, _NODE.parent == 0)
+            told = [as_node(row) for row in connection.execute(query.order_by(_NODE.id))]
+            session_id = begin_story(connection, world_id)
+            for greeting in {node.answer: node for node in told if not node.question.strip()}.values():
+                write_greeting(connection, owner, session_id, greeting)
+            query = select(schema.session).where(_SESSION.id == session_id)
+            return as_session(connection.execute(query).one())
 
     def begin_state(self, world_id: str) -> Changes:
         """Returns the changes that lead to the state before the first turn. Raises ``WorldUnknown``."""
@@ -98,16 +138,15 @@ class Worlds(Turns, LoreRows, Curated):
     def set_begin_state(self, world_id: str, changes: Changes) -> None:
         """Sets the state before the first turn; it counts for stories that begin from now on, and for those that have
         begun where no turn has changed it. Raises ``WorldUnknown``."""
-        self._change(world_id, begin=change.plain(changes), revision=_WORLD.revision + 1)
+        self._change(world_id, begin=change.build_plain_changes(changes), revision=_WORLD.revision + 1)
 
     def delete(self, world_id: str) -> None:
         """Removes a world with everything that belongs to it. Raises ``WorldUnknown``."""
         with self._transaction() as connection:
             check_world(connection, world_id)
-            inside = select(table.node.c.id).where(table.node.c.world_id == world_id)
-            for rows in table.BY_NODE:
-                connection.execute(delete(rows).where(rows.c.node.in_(inside)))
-            drop_marks(connection, world_id)
+            stories = select(_SESSION.id).where(schema.STORY, _SESSION.world == world_id)
+            for session_id in connection.execute(stories).scalars().all():
+                remove_session(connection, session_id)
             removed_of_world(connection, world_id)
             for rows in table.BY_WORLD:
                 connection.execute(delete(rows).where(rows.c.world_id == world_id))
@@ -122,13 +161,13 @@ class Worlds(Turns, LoreRows, Curated):
 DEFAULT_PLAYER: dict[Language, str] = {"ko": "주인공", "en": "Player"}
 
 
-def _world(row: Any) -> World:
+def _build_world(row: Any) -> World:
     return World(**{name: row._mapping[name] for name in World.__slots__})
 
 
-def _named(name: str, *, blank: bool = False) -> str:
+def _clean_world_name(name: str, *, blank: bool = False) -> str:
     """Returns a name on one line. Raises ``Empty``, ``TooLong``."""
-    plain = " ".join(clean(name).split())
+    plain = " ".join(clean_text(name).split())
     if not plain and not blank:
         raise Empty(what="name")
     if len(plain) > NAME_CHARS:
@@ -136,7 +175,7 @@ def _named(name: str, *, blank: bool = False) -> str:
     return plain
 
 
-def _slug(name: str, taken: set[str]) -> str:
+def _build_slug(name: str, taken: set[str]) -> str:
     """Returns a short name for addresses and model names: letters, digits and hyphens of the name."""
     base = _NOT_IN_SLUG.sub("-", name.lower()).strip("-_")[:40].strip("-_") or "world"
     return next(slug for at in range(1, len(taken) + 2) if (slug := base if at == 1 else f"{base}-{at}") not in taken)

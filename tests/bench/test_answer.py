@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from bench import answer
-from model.scripted import models
+from model.scripted import build_scripted_models
 
 
 def _conversations() -> list[dict[str, object]]:
@@ -37,7 +37,7 @@ def test_there_are_twenty_questions_ten_held_out_and_some_without_an_answer() ->
 
 def test_the_prompt_is_built_as_in_a_turn_and_holds_the_summaries_and_the_question_last() -> None:
     conversation = _conversations()[0]
-    system, *recent, last = answer.prompt(models(), conversation, {"question": "이름이 뭐야?"})
+    system, *recent, last = answer.prompt(build_scripted_models(), conversation, {"question": "이름이 뭐야?"})
     assert "[4-6턴]" in system.text
     assert len(recent) == 2
     assert last.text.endswith("이름이 뭐야?")
@@ -46,6 +46,6 @@ def test_the_prompt_is_built_as_in_a_turn_and_holds_the_summaries_and_the_questi
 def test_a_tool_result_follows_the_question() -> None:
     conversation = next(each for each in _conversations() if each["set"] == "tool")
     asked = conversation["questions"][0]  # type: ignore[index]
-    *_, question, call, result = answer.prompt(models(), conversation, asked)
+    *_, question, call, result = answer.prompt(build_scripted_models(), conversation, asked)
     assert [question.type, call.type, result.type] == ["human", "ai", "tool"]
     assert result.text == asked["call"]["result"]

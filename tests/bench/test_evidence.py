@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from bench import evidence
-from evaluation.public import own
 from evaluation.public.compare import PARTS, SEARCHES, SIZES
+from evaluation.public.dataset import own
 from tests.evaluation.public.files import locomo_sample, longmemeval_instance, written
+from tests.evaluation.public.own_faults import find_faults
 
 PEOPLE = sorted(path.parent for path in own.FOLDER.rglob("conversations.jsonl"))
 
@@ -35,7 +36,7 @@ def test_the_bench_compares_every_form_on_every_data_set_that_is_named(tmp_path:
 
 @pytest.mark.parametrize("folder", PEOPLE, ids=lambda folder: folder.name)
 def test_our_own_data_sets_hold_together(folder: Path) -> None:
-    assert list(own.find_faults(folder)) == []
+    assert list(find_faults(folder)) == []
 
 
 def test_every_language_has_people_and_every_kind_has_questions() -> None:

@@ -10,7 +10,7 @@ import pytest
 from bench import __main__ as command
 from bench.memory_eval import JUDGEMENTS, measure
 from evaluation.form import FORMS
-from evaluation.scenario import find
+from evaluation.scenario import find_scenarios
 from model import scripted
 from model.profile import SMALL
 from tests.evaluation.rows import reply, written
@@ -31,8 +31,8 @@ def test_the_bench_measures_code_alone_without_a_model(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("standing", "judgements"), [("passed", JUDGEMENTS), ("failed", 0)])
 def test_only_a_judge_that_passed_is_asked_and_three_times(tmp_path: Path, standing: Any, judgements: int) -> None:
-    models: Any = scripted.models(utility=lambda _: reply(), profile=SMALL)
-    result: dict[str, Any] = measure(models, find([str(written(tmp_path))]), {"ko": standing})
+    models: Any = scripted.build_scripted_models(utility=lambda _: reply(), profile=SMALL)
+    result: dict[str, Any] = measure(models, find_scenarios([str(written(tmp_path))]), {"ko": standing})
     asked = [row["form"] for row in result["rows"] if row["tokens"]]
     assert result["calibrated"] == standing
     assert len(models.utility.calls) == judgements * len(asked)

@@ -9,7 +9,7 @@ from bench import memory_cost
 from bench.context import excerpt
 from bench.memory_recall import PlantedFact, measure, planted, scores
 from evaluation.play import CallCost
-from evaluation.probe import holds
+from evaluation.probe import is_value_held
 from model import scripted
 from tests.graph.recalling import folding
 
@@ -33,10 +33,10 @@ def test_sixty_facts_are_planted_and_some_replace_an_earlier_one(language: str) 
 
 
 def test_a_value_is_found_in_another_spelling_and_not_within_a_longer_number() -> None:
-    assert holds("예산은 150만원", "150만 원")
-    assert holds("it costs $3200.", "$3,200")
-    assert not holds("25 mg", "5 mg")
-    assert not holds("June 3", "June 30")
+    assert is_value_held("예산은 150만원", "150만 원")
+    assert is_value_held("it costs $3200.", "$3,200")
+    assert not is_value_held("25 mg", "5 mg")
+    assert not is_value_held("June 3", "June 30")
 
 
 def test_an_old_value_counts_as_current_when_it_is_told_last_without_the_new_one() -> None:
@@ -57,7 +57,7 @@ def test_an_old_value_counts_as_current_when_it_is_told_last_without_the_new_one
 
 
 def test_the_bench_runs_over_a_scripted_model() -> None:
-    result: dict[str, Any] = measure(scripted.models(utility=writing), {"en": planted("en")[:12]}, True)
+    result: dict[str, Any] = measure(scripted.build_scripted_models(utility=writing), {"en": planted("en")[:12]}, True)
     together, raw = result["together"], result["raw"]
     assert result["planted"] == 12
     assert (together["current"], together["changed"]) == (10, 2)
@@ -68,7 +68,9 @@ def test_the_bench_runs_over_a_scripted_model() -> None:
 
 def test_the_cost_of_sessions_comes_from_measured_tokens() -> None:
     looked_up = memory_cost.Work("look_up", 2, CallCost(3, 3000, 600, 4.0))
-    result: dict[str, Any] = memory_cost.measure(scripted.models(utility=writing), "en", 12, "gpt-5-nano", looked_up)
+    result: dict[str, Any] = memory_cost.measure(
+        scripted.build_scripted_models(utility=writing), "en", 12, "gpt-5-nano", looked_up
+    )
     assert [each["work"] for each in result["work"]] == ["fold", "summary", "answer", "look_up"]
     assert (result["work"][-1]["prompt_tokens"], result["work"][-1]["calls"]) == (1500, 1.5)
     assert (result["sessions"][0]["look_up_calls"], result["sessions"][0]["look_up_tokens"]) == (30, 36_000)

@@ -19,9 +19,9 @@ from bench.everyday.item import items
 from bench.everyday.side import Played
 from bench.everyday.spelling import Span
 from graph.turn.agent import open_agent
-from graph.turn.past_turns import recall_past
+from graph.turn.memory.past_turns import recall_past
 from model import scripted
-from settings import load
+from settings import load_settings
 from tests.table import table
 
 NOON = datetime(2026, 3, 9, 12, 0, tzinfo=UTC)
@@ -275,7 +275,9 @@ def test_options_choose_conversations(options: list[str], number: int) -> None:
 
 
 def test_a_user_may_have_had_ten_conversations_before_in_the_language_of_the_bench(tmp_path: Path) -> None:
-    with closing(open_agent(load(data_dir=tmp_path, memory=True, retrieval=False), scripted.models)) as agent:
+    with closing(
+        open_agent(load_settings(data_dir=tmp_path, memory=True, retrieval=False), scripted.build_scripted_models)
+    ) as agent:
         assert agent.memory is not None
         agent.memory.wait(60)
         side.store_earlier(agent, ["ko"])

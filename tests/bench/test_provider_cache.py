@@ -56,7 +56,7 @@ def test_a_fifth_breakpoint_is_refused() -> None:
 
 def test_shares() -> None:
     costs = [Cost(100, 0, 100, 0), Cost(100, 100, 0, 0)]
-    assert shares(costs, first=2) == {"hit_share": 1.0, "saved_share": round(1 - 135 / 200, 4)}
+    assert shares(costs, first=2) == {"hit_share": 1.0, "saved_share": round(1 - 135 / 200, 4), "price": 135}
 
 
 def test_system_messages_are_read_first_and_parts_are_blocks() -> None:

@@ -47,8 +47,8 @@ def judge(messages: list[BaseMessage]) -> str:
 
 @pytest.fixture
 def arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> argparse.Namespace:
-    monkeypatch.setattr(library, "embedder", lambda _: Words())
-    monkeypatch.setattr(rag, "models", lambda _: scripted.models(chat, judge))
+    monkeypatch.setattr(library, "choose_embedder", lambda _: Words())
+    monkeypatch.setattr(rag, "models", lambda _: scripted.build_scripted_models(chat, judge))
     monkeypatch.setattr(rag, "first_run", lambda opened: opened.add([("fruit.md", FRUIT)]))
     data = tmp_path / "rag.jsonl"
     data.write_text("\n".join(map(json.dumps, ROWS)))
@@ -72,8 +72,8 @@ def test_a_small_profile_quotes_and_calls_no_model(
         call = ToolCall(name="search_documents", args={"query": question}, id="r", type="tool_call")
         return [] if "Never mind" in question else [call]
 
-    monkeypatch.setattr(rag, "models", lambda _: scripted.models(lambda _: "All right.", profile=SMALL))
-    monkeypatch.setattr(routed, "choose", choose)
+    monkeypatch.setattr(rag, "models", lambda _: scripted.build_scripted_models(lambda _: "All right.", profile=SMALL))
+    monkeypatch.setattr(routed, "route_tool_calls", choose)
     result: dict[str, Any] = rag.run(arguments)
     assert (result["profile"], result["judged_share"]) == ("small", None)
     assert result["by_kind"]["answer"]["right_share"] == 1.0
@@ -116,10 +116,10 @@ def test_the_specified_sentence_and_an_admission_are_refusals(answer: str, refus
 
 
 def test_every_right_section_of_the_questions_exists() -> None:
-    from retrieval.change import sources, stage
+    from retrieval.change import list_source_files, stage_file
     from retrieval.product_docs import OWN
 
-    staged = [stage(source, source.read(), None, 10**7) for source in sources(OWN, 10**7)]
+    staged = [stage_file(source, source.read(), None, 10**7) for source in list_source_files(OWN, 10**7)]
     labels = {" › ".join((each.source.name, *piece.path[-1:])) for each in staged for piece in each.pieces}
     asked = [json.loads(line) for line in rag.QUESTIONS.read_text("utf-8").splitlines()]
     assert {label for row in asked for label in row["gold"]} - labels == set()

@@ -9,9 +9,9 @@ import pytest
 
 from bench import messy, real
 from bench.messy import Verdict, dates
-from graph.choice.question import read_question
+from graph.choice.question import read_time_question
 from graph.tool.calculate import calculate
-from graph.tool.time import at
+from graph.tool.time import configure_tool_clock
 
 
 def test_a_table_is_counted_with_its_unseen_rows_apart() -> None:
@@ -40,7 +40,7 @@ def test_every_file_with_a_group_is_listed() -> None:
 
 def test_what_code_reads_of_the_rows_about_dates_is_right_and_no_everyday_message_is_read() -> None:
     rows = [json.loads(line) for line in dates.DATA.read_text("utf-8").splitlines()]
-    read = [(row, found) for row in rows if (found := read_question(row["text"], dates.NOW))]
+    read = [(row, found) for row in rows if (found := read_time_question(row["text"], dates.NOW))]
     assert [row["text"] for row, _ in read if not row["value"]] == []
     wrong = [row["text"] for row, found in read if not any(_is_answered(each, row["value"]) for each in found)]
     assert wrong == []
@@ -50,4 +50,4 @@ def test_what_code_reads_of_the_rows_about_dates_is_right_and_no_everyday_messag
 
 def _is_answered(expression: str, value: str) -> bool:
     call = {"type": "tool_call", "name": "calculate", "args": {"expression": expression}, "id": "1"}
-    return dates.is_value(calculate.invoke(call, at(lambda: dates.NOW)), value)
+    return dates.is_value(calculate.invoke(call, configure_tool_clock(lambda: dates.NOW)), value)

@@ -6,14 +6,14 @@ from langchain_core.messages import BaseMessage, ToolMessage
 from bench import dialogue
 from bench.models import codes
 from bench.summary import Chunk, figures, measure, samples, summarise
-from model.scripted import models
+from model.scripted import build_scripted_models
 from text import sentence
 
 
 def first_sentences(messages: list[BaseMessage]) -> str:
     """Answers as a model would that copies the beginning of each message."""
     lines = [line.split("] ", 1)[1] for line in messages[1].text.splitlines() if line.startswith("[") and "] " in line]
-    return " ".join(sentence.split(line)[0] for line in lines)
+    return " ".join(sentence.split_sentences(line)[0] for line in lines)
 
 
 @pytest.fixture
@@ -59,12 +59,12 @@ def test_what_code_chooses_meets_the_length_and_keeps_the_facts(tuned: list[Chun
 
 
 def test_a_model_s_summaries_are_measured_and_told_apart(tuned: list[Chunk]) -> None:
-    result = measure(models(utility=first_sentences), tuned, (0.3,), show=False, writer="model")
+    result = measure(build_scripted_models(utility=first_sentences), tuned, (0.3,), show=False, writer="model")
     assert (result["profile"], result["writer"]) == ("strong", "model")
     assert int(str(result["calls"])) >= len(tuned) - int(str(result["rejected"]))
 
 
 def test_a_rejected_summary_counts_as_a_full_error(tuned: list[Chunk]) -> None:
-    outcome = summarise(models(utility=["", ""]), tuned[0], 0.3, "model")
+    outcome = summarise(build_scripted_models(utility=["", ""]), tuned[0], 0.3, "model")
     assert figures([outcome])["rejected"] == 1
     assert figures([outcome])["median_error"] == 1.0

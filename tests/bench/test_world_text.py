@@ -6,7 +6,7 @@ from collections import Counter
 from statistics import mean
 
 from bench.world_text import PLAYER, Generated
-from text.language import detect
+from text.language import detect_language
 
 
 def test_the_same_seed_gives_the_same_world() -> None:
@@ -20,7 +20,7 @@ def test_a_world_is_as_large_as_asked_and_half_korean() -> None:
     words = Generated(lore=1000, people=200)
     entries = words.entries()
     assert len({entry.keyword for entry in entries}) == 1000
-    assert 450 <= sum(detect(entry.content) == "ko" for entry in entries) <= 550
+    assert 450 <= sum(detect_language(entry.content) == "ko" for entry in entries) <= 550
     layers = Counter(entry.layer for entry in entries)
     assert layers["A1"] < layers["A2"]
     assert len(layers) == 4

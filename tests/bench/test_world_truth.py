@@ -11,10 +11,10 @@ import pytest
 from bench import world_truth
 from bench.world_block import DAMAGES, damaged, whole
 from bench.world_truth import Played, damages, rows
-from store.world.record import DEAD, Changes, Character, Item
+from store.world.record import DEAD, Changes, Character, PlayerItem
 from tests.table import table
-from world.block import cut, read
-from world.state import State
+from world.block import read_answer_blocks, read_cut_blocks
+from world.story.state import StoryState
 
 LANGUAGES = ("ko", "en")
 
@@ -43,8 +43,8 @@ def test_damage_is_damage_and_the_reader_knows_it(kind: str, language: str) -> N
         block = damaged(kind, row["fields"], language, random.Random(row["turn"]))
         assert block != whole(row["fields"]) or kind == "mistyped"
         raw = f"{row['answer']}\n\n{block}"
-        if cut(raw) is None and kind != "cut":
-            assert [set(fields) for fields in read(raw)] == [set(row["fields"])], block
+        if read_cut_blocks(raw) is None and kind != "cut":
+            assert [set(fields) for fields in read_answer_blocks(raw)] == [set(row["fields"])], block
 
 
 def truth(**values: Any) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def truth(**values: Any) -> dict[str, Any]:
 
 def test_what_is_missing_and_what_is_too_much_count_as_wrong() -> None:
     people = (Character("Aria", "wood", 80), Character("Vane", "mill", 0, DEAD))
-    state = State("Aria").after(Changes(people, items=(Item("lamp"),)), 1)
+    state = StoryState("Aria").after(Changes(people, items=(PlayerItem("lamp"),)), 1)
     played = Played("en")
     world_truth._compare(truth(items={"bell": "lost"}), state, played)
     assert (played.right, played.total) == (1, 5)
@@ -66,7 +66,7 @@ def test_the_beginning_of_a_story_is_played_to_its_true_state(monkeypatch: pytes
     monkeypatch.setattr(world_truth, "rows", lambda language: (whole_story(language)[0], whole_story(language)[1][:18]))
     result = world_truth.run(argparse.Namespace(seed=15, model=False, missing=False, language="ko"))
     assert result["correct_share"] == 1.0
-    assert result["contradictions_found"] == 0, "the first one stands in a sentence only (decision 50)"
+    assert result["contradictions_found"] == 0, "the first one stands in a sentence only (decision 22)"
     assert result["false_alarms"] == 0
     calls = result["calls"]
     assert isinstance(calls, dict)

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import pytest
 
-from component.page.announce import changes
+from component.page.announce import list_job_events
 from component.work.job import Job, Means
 from component.work.readiness import Readiness
 from graph.turn.event import Done, Failed
 from graph.turn.request import Request
-from model.scripted import models
+from model.scripted import build_scripted_models
 
 
 def job(end: Done | Failed | None = None) -> Job:
-    made = Job(Request("s", "new", "질문"), "질문", 1, Means(Readiness(lambda _: models())))
+    made = Job(Request("s", "new", "질문"), "질문", 1, Means(Readiness(lambda _: build_scripted_models())))
     made.change(end=end)
     return made
 
 
 def test_nothing_is_said_while_nothing_changes() -> None:
     running = job()
-    assert changes(None, None) == changes(running, running) == []
+    assert list_job_events(None, None) == list_job_events(running, running) == []
 
 
 def test_a_start_is_said_also_in_another_conversation_that_is_answering() -> None:
-    assert changes(None, job()) == ["started"]
+    assert list_job_events(None, job()) == ["started"]
 
 
 @pytest.mark.parametrize(
@@ -37,8 +37,8 @@ def test_a_start_is_said_also_in_another_conversation_that_is_answering() -> Non
     ],
 )
 def test_how_an_answer_ended_is_that_of_its_own_turn(end: Done | Failed | None, said: str) -> None:
-    assert changes(job(end), None) == [said]
+    assert list_job_events(job(end), None) == [said]
 
 
 def test_of_a_message_that_follows_at_once_both_the_end_and_the_start_are_said() -> None:
-    assert changes(job(Done(1, "답")), job()) == ["done", "started"]
+    assert list_job_events(job(Done(1, "답")), job()) == ["done", "started"]

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 import settings
 from component.work import resource
-from graph.tool.ask import asking
+from graph.tool.question.ask import build_ask_artifact
 from graph.turn.agent import Agent
 from memory import Memory
 from store import Finished
@@ -26,13 +26,13 @@ def served(fresh: None, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     serve()
     monkeypatch.setenv("GIEOK_MEMORY", "true")
     monkeypatch.setenv("GIEOK_TITLES", "false")
-    settings.current.cache_clear()
+    settings.load_current_settings.cache_clear()
 
 
 def memory() -> Memory:
-    found = resource.agent().memory
+    found = resource.find_user_agent().memory
     assert found is not None
-    assert found.wait(10), found.away
+    assert found.wait(60), found.away
     return found
 
 
@@ -46,12 +46,12 @@ def step(tool: str, arguments: dict[str, Any], call: str = "call-1") -> dict[str
         "ok": True,
         "seconds": 0.1,
     }
-    return own | {"artifact": asking(tool, arguments)}
+    return own | {"artifact": build_ask_artifact(tool, arguments)}
 
 
 def asked(*steps: dict[str, Any], status: Any = "done") -> str:
     """A session whose turn asks this."""
-    agent: Agent = resource.agent()
+    agent: Agent = resource.find_user_agent()
     own = agent.store.create_session("ko", 0.3).id
     number = agent.store.accept_turn(own, "그 주소 저장해 줘")
     agent.store.finish_turn(own, number, Finished(status, answer="확인해 주세요.", steps=list(steps)))
@@ -159,7 +159,7 @@ def test_the_word_on_a_button_typed_alone_answers(locale: str, typed: str, held:
     memory()
     at = say(page(locale, s=session), typed)
     assert (kept(session), buttons(at)) == (held, [])
-    assert resource.agent().store.session(session).turn_count == 1, "it is no message"
+    assert resource.find_user_agent().store.session(session).turn_count == 1, "it is no message"
 
 
 def test_a_typed_yes_takes_the_ticked_lines_and_without_any_is_a_message() -> None:
@@ -170,7 +170,7 @@ def test_a_typed_yes_takes_the_ticked_lines_and_without_any_is_a_message() -> No
     assert list(kept(session)) == ["여동생"]
     unticked = asked(step("forget", {"lines": LINES, "pick": True}))
     say(page(s=unticked), "네")
-    assert resource.agent().store.session(unticked).turn_count == 2
+    assert resource.find_user_agent().store.session(unticked).turn_count == 2
 
 
 @pytest.mark.parametrize("typed", ["네, 그런데 왜요?", "응"])
@@ -179,7 +179,7 @@ def test_more_than_the_word_is_a_message(typed: str) -> None:
     memory()
     say(page(s=session), typed)
     assert kept(session) == {}
-    assert resource.agent().store.session(session).turn_count == 2
+    assert resource.find_user_agent().store.session(session).turn_count == 2
 
 
 def test_a_yes_that_two_questions_wait_for_is_a_message() -> None:
@@ -187,7 +187,7 @@ def test_a_yes_that_two_questions_wait_for_is_a_message() -> None:
     memory()
     say(page(s=session), "네")
     assert kept(session) == {}
-    assert resource.agent().store.session(session).turn_count == 2
+    assert resource.find_user_agent().store.session(session).turn_count == 2
 
 
 def test_a_failed_turn_asks_nothing() -> None:
@@ -198,7 +198,7 @@ def test_an_answer_that_was_given_elsewhere_is_told_and_shown() -> None:
     session = asked(step(*ADDRESS))
     at = page(s=session)
     memory()
-    resource.agent().confirm(session, 1, "call-1", False)
+    resource.find_user_agent().confirm(session, 1, "call-1", False)
     at = click(at, "ask-yes-1-0")
     assert "이미 답했습니다" in read(at)
     assert "기억하지 않았습니다" in read(at)

@@ -14,7 +14,7 @@ from component.page.window import OPENED
 from component.settings.budget import MEMORY
 from component.settings.options import QUERY
 from component.work import resource
-from store import Turn
+from store import TurnRow
 from tests.component.test_context import html, talked
 from tests.conftest import Serve
 from tests.graph.talk import answering, question, summarising
@@ -30,7 +30,7 @@ def served(fresh: None, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     """A scripted model behind the page."""
     serve(answering, summarising)
     monkeypatch.setenv("GIEOK_TITLES", "false")
-    settings.current.cache_clear()
+    settings.load_current_settings.cache_clear()
 
 
 def page(session: str, locale: str = "ko-KR") -> AppTest:
@@ -67,7 +67,7 @@ def values(at: AppTest) -> dict[str, object]:
     return {name: at.number_input(key=f"budget-{name}").value for name in MEMORY}
 
 
-def budgets(turn: Turn | None) -> dict[str, int]:
+def budgets(turn: TurnRow | None) -> dict[str, int]:
     """What the parts of a turn's prompt could have taken."""
     assert turn is not None
     assert turn.report is not None
@@ -78,8 +78,8 @@ def say(at: AppTest, session: str, number: int) -> dict[str, int]:
     """A turn sent on the page, to its end; its budgets."""
     at.chat_input(key="ask").set_value(question(number))
     run(at)
-    until(lambda: resource.jobs().of(session) is None)
-    return budgets(resource.agent().store.turn(session, number))
+    until(lambda: resource.find_user_jobs().of(session) is None)
+    return budgets(resource.find_user_agent().store.turn(session, number))
 
 
 def test_a_changed_budget_holds_from_the_next_turn_in_every_tab_and_after_a_reload() -> None:
@@ -107,7 +107,7 @@ def test_a_window_that_stood_open_does_not_bring_an_older_value_back() -> None:
 
 
 def test_another_user_has_settings_of_their_own() -> None:
-    store = resource.agent().store
+    store = resource.find_user_agent().store
     store.user_settings.write("budget_memory", 300)
     store.of("other").user_settings.write("budget_memory", 400)
     assert store.user_settings.read() == {"budget_memory": 300}
@@ -119,13 +119,13 @@ def test_the_preview_of_the_next_prompt_and_the_meters_of_memory_have_the_users_
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("GIEOK_MEMORY", "true")
-    settings.current.cache_clear()
-    memory = resource.agent().memory
+    settings.load_current_settings.cache_clear()
+    memory = resource.find_user_agent().memory
     assert memory is not None
-    assert memory.wait(20)
+    assert memory.wait(60)
     session = talked(7)
     memory.writer.edit("local", session, "\n".join(f"사실 {number}은 {number}00원이다." for number in range(1, 9)))
-    kept = resource.agent().store.user_settings
+    kept = resource.find_user_agent().store.user_settings
     for own in ({}, {"budget_summaries": 20, "budget_memory": 21, "budget_entities": 22}):
         for name, tokens in own.items():
             kept.write(name, tokens)
@@ -153,7 +153,7 @@ def test_what_the_setting_could_not_be_is_told_and_not_used(locale: str, said: s
     assert not at.warning
     put(at, "memory", 0)
     assert [each.value.replace("\\", "") for each in at.warning] == [said]
-    assert resource.agent().store.user_settings.read() == {"budget_memory": 300}
+    assert resource.find_user_agent().store.user_settings.read() == {"budget_memory": 300}
     assert values(opened(closed(at)))["memory"] == 300
     assert not at.warning
 
@@ -173,7 +173,7 @@ def test_one_button_brings_the_defaults_back() -> None:
 
 def test_what_the_environment_sets_says_so_and_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIEOK_BUDGET_ENTITIES", "77")
-    settings.current.cache_clear()
+    settings.load_current_settings.cache_clear()
     at = opened(page(talked(1), "en-US"))
     assert values(at)["entities"] == 77
     told = at.number_input(key="budget-entities").help.replace("\\", "")
@@ -211,7 +211,7 @@ def test_new_chats_begin_with_the_users_rate_language_and_switches() -> None:
     searches = opened(page(session), section="retrieval")
     searches.toggle(key="own-switch-retrieval_first").set_value(True)
     run(searches)
-    assert resource.agent().store.user_settings.read() == {
+    assert resource.find_user_agent().store.user_settings.read() == {
         "compression_rate": 0.2,
         "language": "ko",
         "retrieval_first": True,

@@ -13,7 +13,7 @@ import pytest
 
 import errors
 import settings
-from component.page.catalogue import LANGUAGES, Words, choose
+from component.page.catalogue import LANGUAGES, Words, choose_interface_language
 from graph.context.prompt import RECALLING
 from graph.context.report import PartName
 from graph.tool import TOOLS
@@ -123,7 +123,7 @@ def test_an_error_without_its_values_falls_back_to_what_was_said() -> None:
 def test_language_is_the_address_then_the_settings_then_the_browser(
     asked: str | None, fixed: str, locale: str | None, language: str
 ) -> None:
-    assert choose(asked, fixed, locale) == language
+    assert choose_interface_language(asked, fixed, locale) == language
 
 
 BAD = {
@@ -140,7 +140,7 @@ BAD = {
 @table(("name", "value"), [(name, value) for name, values in BAD.items() for value in values])
 def test_why_a_setting_is_refused_is_told_in_both_languages(name: str, value: object) -> None:
     with pytest.raises(errors.BadSetting) as raised:
-        settings.load(_env_file=None, **{name: value})
+        settings.load_settings(_env_file=None, **{name: value})
     given = raised.value.values
     korean, english = (words.error("bad_setting", "", given)[0].partition(": ")[2] for words in (KO, EN))
     assert re.search("[가-힣]", korean)
@@ -210,7 +210,7 @@ def test_a_reason_is_told_in_both_languages(error: str, values: dict[str, object
 def test_why_a_file_is_refused_is_told_in_both_languages(damage: dict[str, object]) -> None:
     whole: dict[str, object] = {"format": "gieok", "version": 1, "session": {}, "turns": [{}]}
     with pytest.raises(errors.BadConversation) as raised:
-        portable.read(json.dumps(whole | damage).encode(), 10**6, len)
+        portable.read_conversations(json.dumps(whole | damage).encode(), 10**6, len)
     given = raised.value.values
     assert given["reason"] not in KO.error("bad_conversation", "", given)[0]
     assert str(given["place"]) in EN.error("bad_conversation", "", given)[0]

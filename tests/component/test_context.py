@@ -12,13 +12,13 @@ from streamlit.testing.v1 import AppTest
 
 import settings
 from component.page.catalogue import Words
-from component.panel.context_tab import MOST, plot, sizes
-from component.panel.prompt_view import html as pieces_html
+from component.panel.context_tab import MOST, load_prompt_sizes, render_prompt_plot
+from component.panel.prompt_view import render_prompt_pieces as pieces_html
 from component.work import resource
 from graph.context.exact_prompt import PromptPiece
 from graph.context.report import PartName
 from model.choice import resolve
-from model.scripted import models as scripted
+from model.scripted import build_scripted_models as scripted
 from store import Finished
 from tests.conftest import Serve
 from tests.graph.talk import answering, question, summarising, talk, topic
@@ -32,12 +32,12 @@ def served(fresh: None, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     """A scripted model behind the page."""
     serve(answering, summarising)
     monkeypatch.setenv("GIEOK_TITLES", "false")
-    settings.current.cache_clear()
+    settings.load_current_settings.cache_clear()
 
 
 def talked(turns: int) -> str:
     """A session with that many answered turns."""
-    agent = resource.agent()
+    agent = resource.find_user_agent()
     session = agent.store.create_session("ko", 0.3).id
     talk(agent, session, range(1, turns + 1))
     assert agent.background.idle(20)
@@ -87,7 +87,9 @@ def test_a_reference_is_not_told_as_a_limit() -> None:
 
 
 def test_a_model_of_this_computer_costs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resolve, "models", lambda *_, **__: replace(scripted(answering, summarising), kind="local"))
+    monkeypatch.setattr(
+        resolve, "resolve_models", lambda *_, **__: replace(scripted(answering, summarising), kind="local")
+    )
     assert "비용 없음" in texts(page(talked(1)))
 
 
@@ -100,7 +102,7 @@ def test_every_part_has_a_colour_of_its_own_in_the_bar() -> None:
 
 def test_a_turn_far_back_is_reached_in_a_long_chat() -> None:
     session = talked(4)
-    store = resource.agent().store
+    store = resource.find_user_agent().store
     for number in range(5, 205):
         turn = store.turn(session, 4)
         assert turn is not None
@@ -131,10 +133,10 @@ def test_texts_of_the_prompt_are_harmless() -> None:
 
 def test_a_turn_without_a_prompt_says_so() -> None:
     session = talked(2)
-    store = resource.agent().store
+    store = resource.find_user_agent().store
     store.accept_turn(session, "가져온 질문")
     store.finish_turn(session, 3, Finished("done", "답"))
-    talk(resource.agent(), session, [4])
+    talk(resource.find_user_agent(), session, [4])
     at = choose(page(session), session, 4, 3)
     assert "이 턴의 프롬프트는 기록에 없습니다." in texts(at)
 
@@ -149,16 +151,16 @@ def test_the_next_prompt_is_shown_when_it_is_opened() -> None:
 
 
 def test_the_plot_has_every_turn_and_is_thinned_in_a_long_chat() -> None:
-    store, session = resource.agent().store, resource.agent().store.create_session("ko", 0.3).id
+    store, session = resource.find_user_agent().store, resource.find_user_agent().store.create_session("ko", 0.3).id
     for number in range(1, 1001):
         store.accept_turn(session, "q")
         report = {"total_tokens": 100, "full_tokens": 100 + number, "parts": []}
         store.finish_turn(session, number, Finished("done", "a", report=report))
-    few, many = sizes(store, session, 30), sizes(store, session, 1000)
+    few, many = load_prompt_sizes(store, session, 30), load_prompt_sizes(store, session, 1000)
     assert [number for number, *_ in few] == list(range(1, 31))
     assert len(many) == MOST
     assert (many[0], many[-1]) == ((1, 100, 101), (1000, 100, 1100))
-    drawn = plot(KO, many)
+    drawn = render_prompt_plot(KO, many)
     turns = re.findall(r'<i data-turn="(\d+)"', drawn)  # the first and the last stand below their bars
     assert (turns[0], turns[-1], len(turns)) == ("1", "1000", MOST)
     assert "1000턴에 100 토큰을 보냄, 전체 기록은 1,100 토큰" in drawn

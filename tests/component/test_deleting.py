@@ -17,13 +17,13 @@ MINE = "I am allergic to nuts."
 
 def told() -> str:
     """What a new chat is told."""
-    return memory().reader.read_view(resource.agent().tenant, "new", "en").profile_text
+    return memory().reader.read_view(resource.find_user_agent().tenant, "new", "en").profile_text
 
 
 def pinned() -> str:
     """A session that told a fact."""
     session = remembered()
-    memory().writer.pin(resource.agent().tenant, session, MINE)
+    memory().writer.pin(resource.find_user_agent().tenant, session, MINE)
     return session
 
 
@@ -77,9 +77,9 @@ def test_a_chat_that_is_kept_apart_gets_and_gives_nothing_and_is_deleted_without
     say(at, "My secret colour is ultramarine 77.")
     session = session_of(at)
     held = memory()
-    assert held.reader.is_apart(resource.agent().tenant, session)
-    assert held.reader.read_view(resource.agent().tenant, session, "en").profile == ()
-    held.writer.pin(resource.agent().tenant, session, "My secret colour is ultramarine 77.")
+    assert held.reader.is_apart(resource.find_user_agent().tenant, session)
+    assert held.reader.read_view(resource.find_user_agent().tenant, session, "en").profile == ()
+    held.writer.pin(resource.find_user_agent().tenant, session, "My secret colour is ultramarine 77.")
     assert "ultramarine" not in told()
     at.button(key="new-chat").click().run()
     assert at.toggle(key="carry-new-True").value

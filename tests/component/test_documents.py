@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import threading
@@ -13,13 +14,16 @@ from urllib.parse import quote
 import pytest
 import streamlit as st
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from PIL import Image
 from streamlit.testing.v1 import AppTest
 
 import settings
-from component.documents.document_list import matching, size
+from component.documents.document_list import filter_documents, format_file_size
 from component.work import resource
+from errors import DiskFull
 from graph.answer.documents import look_ups
 from retrieval import Document, Library, library
+from store.turn.image import Images
 from tests.conftest import Serve
 from tests.journey.library import REFUND, judgement
 from tests.retrieval import file
@@ -47,10 +51,10 @@ def words(monkeypatch: pytest.MonkeyPatch) -> Words:
     """Documents are on, with a quick embedder, and the product's own are left out."""
     monkeypatch.setenv("GIEOK_RETRIEVAL", "true")
     monkeypatch.setenv("GIEOK_DOCUMENT_LIMIT", "2000")
-    settings.current.cache_clear()
+    settings.load_current_settings.cache_clear()
     monkeypatch.setattr(resource, "first_run", lambda *_, **__: None)
     made = Words()
-    monkeypatch.setattr(library, "embedder", lambda _: made)
+    monkeypatch.setattr(library, "choose_embedder", lambda _: made)
     return made
 
 
@@ -59,7 +63,7 @@ def documents(language: str = "ko-KR") -> AppTest:
 
 
 def shelf() -> Library:
-    opened = resource.agent().library
+    opened = resource.find_user_agent().library
     assert opened is not None
     return opened
 
@@ -161,7 +165,7 @@ def test_a_page_of_the_web_is_added_by_its_address_cited_and_read_again(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GIEOK_PRIVATE_PAGES", "true")
-    settings.current.cache_clear()
+    settings.load_current_settings.cache_clear()
     serve(chat, judge)
     with serving() as site:
         site.pages = {"/환불/": Reply(REFUND, kind="text/markdown"), "/secret": "No."}
@@ -258,7 +262,7 @@ def test_another_model_is_told_and_everything_embedded_again(serve: Serve, words
 
 def test_without_documents_the_page_says_how_to_turn_them_on(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIEOK_RETRIEVAL", "false")
-    settings.current.cache_clear()
+    settings.load_current_settings.cache_clear()
     serve()
     at = documents("en-US")
     assert "GIEOK_RETRIEVAL" in at.info[0].value
@@ -294,17 +298,17 @@ def test_an_addition_that_runs_is_seen_from_another_page_and_can_be_stopped(serv
 
     def hold() -> None:
         reached.set()
-        go.wait(20)
+        go.wait(60)
 
     serve()
     page()
     words.before = hold
     sections = "\n\n".join(f"## Part {number}\n\nWords of part {number}." for number in range(30))
-    resource.intakes().start("add", ["long.md"], adding(f"# Long\n\n{sections}"))
-    assert reached.wait(10)
-    intake = resource.intakes().all()[-1]
+    resource.open_intakes().start("add", ["long.md"], adding(f"# Long\n\n{sections}"))
+    assert reached.wait(60)
+    intake = resource.open_intakes().all()[-1]
     assert intake.state == "running"
-    resource.intakes().cancel(intake)
+    resource.open_intakes().cancel(intake)
     go.set()
     at = documents()
     assert "이미 추가한 문서는 남아 있습니다" in texts(at).replace("\\", "")
@@ -344,10 +348,47 @@ def test_files_dropped_into_the_chat_are_in_before_the_question_is_asked_and_sta
     assert shelf().documents() == [], "they are the conversation's alone"
     again = page(s=session_of(at))
     assert chips(again, "1") == chips(at, "1")
-    again.button(key="chip-1-1").click().run()
-    assert "구매일로부터 7일" in html(again, "gieok-source")
     again.button(key="chip-1-0").click().run()
+    assert "구매일로부터 7일" in html(again, "gieok-source")
+    again.button(key="chip-1-1").click().run()
     assert "'empty.md'에 텍스트가 없습니다." in texts(again).replace("\\", "")
+
+
+def test_a_damaged_picture_is_refused_at_once_and_the_message_goes_back_into_the_input(serve: Serve) -> None:
+    serve(chat, judge)
+    at = page()
+    at.chat_input(key="ask").set_value(QUESTION).upload("photo.png", b"\x89PNG").run()
+    assert at.chat_input(key="ask").value == QUESTION
+    box = at.chat_input(key="ask").set_value(QUESTION).upload("환불.md", REFUND.encode())
+    box.upload("photo.png", b"\x89PNG").run()
+    settled(at)
+    assert "이미지 photo.png을(를) 읽을 수 없습니다." in texts(at).replace("\\", ""), "it stays until it is dealt with"
+    assert chips(at, "next-0") == {"환불.md": "description"}, "the file that can be read waits for the message"
+    assert store().turns(session_of(at)) == []
+    say(at, QUESTION)
+    assert chips(at, "1") == {"환불.md": "description"}
+
+
+def test_a_message_whose_image_cannot_be_stored_goes_back_into_the_input(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serve(chat, judge)
+
+    def fail(*_: object) -> None:
+        raise DiskFull(path="x", needed="1 MB", free="0")
+
+    written = io.BytesIO()
+    Image.new("RGB", (4, 4), "red").save(written, "PNG")
+    with monkeypatch.context() as patch:
+        patch.setattr(Images, "attach", fail)
+        at = page()
+        at.chat_input(key="ask").set_value(QUESTION).upload("photo.png", written.getvalue()).run()
+    assert not at.exception
+    assert at.chat_input(key="ask").value == QUESTION
+    assert store().outbox.of(session_of(at)) == [], "nothing waits unseen"
+    at.chat_input(key="ask").set_value(QUESTION).upload("photo.png", written.getvalue()).run()
+    settled(at)
+    assert [file["name"] for turn in store().turns(session_of(at)) for file in turn.files] == ["photo.png"]
 
 
 def test_files_alone_wait_for_the_next_message_and_can_be_taken_away(serve: Serve) -> None:
@@ -357,7 +398,7 @@ def test_files_alone_wait_for_the_next_message_and_can_be_taken_away(serve: Serv
     assert {**chips(at, "next-0"), **chips(at, "next-1")} == {"환불.md": "description", "other.md": "description"}
     at.button(key="drop-0").click().run()
     assert chips(at, "next-0") == {"환불.md": "description"}
-    assert [each.name for each in shelf().attached(session_of(at)).values()] == ["환불.md"]
+    assert [each.name for each in shelf().find_attached_documents(session_of(at)).values()] == ["환불.md"]
     say(at, QUESTION)
     assert chips(at, "1") == {"환불.md": "description"}
     assert chips(at, "next-0") == {}
@@ -393,7 +434,7 @@ def test_a_newer_file_of_the_same_name_takes_the_place_and_the_older_chip_says_s
 
 def test_a_file_whose_reading_was_stopped_says_so_on_its_chip(serve: Serve, words: Words) -> None:
     def stop() -> None:
-        resource.intakes().cancel(resource.intakes().all()[-1])
+        resource.open_intakes().cancel(resource.open_intakes().all()[-1])
 
     serve(lambda messages: "네.")
     words.before = stop
@@ -500,7 +541,7 @@ def test_a_menu_of_ones_own_leads_out_and_runs_nothing(
     menu = [{"title": {"en": "Refunds"}, "url": "https://example.com"}, {"title": {"en": "X"}, "url": "javascript:a()"}]
     (tmp_path / "menu.json").write_text(json.dumps(menu))
     monkeypatch.setenv("GIEOK_MENU", str(tmp_path / "menu.json"))
-    settings.current.cache_clear()
+    settings.load_current_settings.cache_clear()
     at = refused(serve)
     assert [each.proto.url for each in at.get("link_button")] == ["https://example.com"]
     assert "X · javascript:a()" in texts(at).replace("\\", "")
@@ -517,7 +558,7 @@ def test_a_source_that_was_shortened_is_marked_as_far_as_it_was_given(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GIEOK_BUDGET_RETRIEVAL", "25")
-    settings.current.cache_clear()
+    settings.load_current_settings.cache_clear()
     serve(chat, judge)
     page()
     add(("환불.md", "# 환불\n\n" + "환불은 구매일로부터 7일 안에 신청합니다 " * 12))
@@ -547,8 +588,8 @@ def settled(at: AppTest) -> None:
     assert not at.exception
 
     def holds() -> bool:
-        added = all(each.state == "done" for each in resource.intakes().all())
-        return added and ("s" not in at.query_params or resource.jobs().of(session_of(at)) is None)
+        added = all(each.state == "done" for each in resource.open_intakes().all())
+        return added and ("s" not in at.query_params or resource.find_user_jobs().of(session_of(at)) is None)
 
     until(holds)
     at.run()
@@ -557,7 +598,7 @@ def settled(at: AppTest) -> None:
 
 def damage() -> None:
     """Makes the index files unreadable."""
-    folder = settings.current().data_dir / "library"
+    folder = settings.load_current_settings().data_dir / "library"
     for each in folder.glob("*-*"):
         each.write_bytes(b"broken")
 
@@ -569,11 +610,11 @@ def restart() -> None:
 
 @pytest.mark.parametrize(("count", "said"), [(0, "0 B"), (999, "999 B"), (20_400, "20 kB"), (2_500_000, "2.5 MB")])
 def test_sizes_read_well(count: int, said: str) -> None:
-    assert size(count) == said
+    assert format_file_size(count) == said
 
 
 def test_the_users_own_documents_stand_before_those_of_the_product() -> None:
     guide = Document(1, "guide.md", "guide.md", "guide", "", "en", "a", 1, "ready", None, 1, 1, 1.0, "product")
     own = [replace(guide, id=number, name=f"{number}.md", collection="mine") for number in (2, 3)]
-    assert [document.id for document in matching([guide, *own], "")] == [2, 3, 1]
-    assert [document.id for document in matching([guide, *own], "guide")] == [1]
+    assert [document.id for document in filter_documents([guide, *own], "")] == [2, 3, 1]
+    assert [document.id for document in filter_documents([guide, *own], "guide")] == [1]

@@ -17,7 +17,8 @@ from streamlit.testing.v1 import AppTest
 import settings
 from component.work import resource
 from errors import ModelUnreachable
-from evaluation import calibration, scenario
+from evaluation import scenario
+from evaluation.judge import calibration
 from evaluation.look import held_facts
 from model import scripted
 from model.choice import resolve
@@ -82,7 +83,7 @@ class Judge:
             return faithful(messages)
         if "overall_score" in (text := str(messages[-1].text)):  # else it is asked once more
             self.asked.append(text)
-        assert self.free.wait(20)
+        assert self.free.wait(60)
         return self.reply
 
 
@@ -96,13 +97,17 @@ def judge(fresh: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Judge]:
     serve(monkeypatch, found, STRONG)
     monkeypatch.setenv("GIEOK_MEMORY", "true")
     monkeypatch.setenv("GIEOK_TITLES", "false")
-    settings.current.cache_clear()
+    settings.load_current_settings.cache_clear()
     yield found
     found.free.set()
 
 
 def serve(monkeypatch: pytest.MonkeyPatch, judge: Judge, profile: Profile) -> None:
-    monkeypatch.setattr(resolve, "models", lambda *_, **__: scripted.models(lambda _: "네.", judge, profile=profile))
+    monkeypatch.setattr(
+        resolve,
+        "resolve_models",
+        lambda *_, **__: scripted.build_scripted_models(lambda _: "네.", judge, profile=profile),
+    )
 
 
 @pytest.fixture
@@ -146,7 +151,7 @@ def judged(at: AppTest, session: str, button: str = "evaluation-judge-go") -> st
 
 
 def in_korean(session: str) -> str:
-    resource.agent().store.set_language(session, "ko")
+    resource.find_user_agent().store.set_language(session, "ko")
     return session
 
 
@@ -225,8 +230,8 @@ def test_an_empty_memory_is_not_sent(judge: Judge) -> None:
 
 def test_a_chat_without_memory_is_judged_by_its_prompt_alone(judge: Judge, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIEOK_MEMORY", "false")
-    settings.current.cache_clear()
-    agent = resource.agent()
+    settings.load_current_settings.cache_clear()
+    agent = resource.find_user_agent()
     session = agent.store.create_session("ko", 0.3).id
     list(agent.run(session, "예산은 120만 원이야."))
     read = judged(page(session), session)
@@ -257,9 +262,9 @@ def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     path = tmp_path / "calibration.yaml"
     path.write_text(ROWS, "utf-8")
     monkeypatch.setattr(calibration, "ROWS", path)
-    calibration.rows.cache_clear()
+    calibration.load_calibration_rows.cache_clear()
     yield
-    calibration.rows.cache_clear()
+    calibration.load_calibration_rows.cache_clear()
 
 
 def test_a_calibration_says_its_cost_first_and_marks_the_scores(judge: Judge, rows: None) -> None:
@@ -370,7 +375,7 @@ def test_a_scenario_shows_what_every_form_holds_and_leaves_the_users_data_alone(
     serve(monkeypatch, judge, SMALL)
     database = f"sqlite:///{tmp_path / 'own.db'}"
     monkeypatch.setenv("DATABASE_URL", database)
-    settings.current.cache_clear()
+    settings.load_current_settings.cache_clear()
     at = page()
     assert at.selectbox(key="evaluation-scenario-ko").options == ["정보 갱신"]
     assert "예산이 바뀐다. · 4턴, 압축률 30%" in said(at)

@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 import settings
 from component.page.window import OPENED
 from component.settings import listing
+from component.settings.attempt import TRIED
 from component.settings.options import NAME
 from component.work import resource
 from component.work.in_use import InUse
@@ -34,7 +35,7 @@ def old(monkeypatch: pytest.MonkeyPatch) -> Iterator[Upstream]:
     """The server of the settings."""
     with Upstream(always=said("Old answer"), models=[OLD]) as upstream:
         monkeypatch.setenv("OPENAI_BASE_URL", upstream.url)
-        settings.current.cache_clear()
+        settings.load_current_settings.cache_clear()
         yield upstream
 
 
@@ -51,7 +52,7 @@ def name(in_use: InUse) -> str:
 
 def tried(in_use: InUse, choice: Choice) -> Any:
     attempt = in_use.begin(choice)
-    until(lambda: attempt.readiness.status.settled)
+    until(lambda: attempt.readiness.status.is_settled)
     return attempt.readiness.status.error
 
 
@@ -65,8 +66,8 @@ def test_a_wrong_key_is_never_in_use_and_the_old_model_stays(old: Upstream, new:
     assert isinstance(tried(in_use, hosted(new, "sk-wrong")), KeyRejected)
     assert isinstance(tried(in_use, Choice("hosted", "http://127.0.0.1:9/v1", chat_model="m")), ModelUnreachable)
     assert name(in_use) == OLD
-    assert in_use.kept.choice is None
-    assert not list(settings.current().data_dir.glob("model*"))
+    assert in_use.stored_choices.choice is None
+    assert not list(settings.load_current_settings().data_dir.glob("model*"))
 
 
 def test_a_model_that_answered_is_in_use_everywhere_and_after_a_restart(old: Upstream, new: Upstream) -> None:
@@ -86,7 +87,7 @@ def test_a_later_choice_takes_the_place_of_one_that_is_still_being_tried(old: Up
     first = in_use.begin(hosted(new))
     until(lambda: new.requests)
     assert tried(in_use, hosted(new, model="z-model")) is None
-    until(lambda: first.readiness.status.settled)
+    until(lambda: first.readiness.status.is_settled)
     assert (first.readiness.status.models, first.readiness.status.error) == (None, None)
     assert name(in_use) == "z-model"
 
@@ -103,9 +104,9 @@ def test_a_wrong_key_of_the_settings_is_not_ready_at_the_start(new: Upstream, mo
     monkeypatch.setenv("OPENAI_BASE_URL", new.url)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-wrong")
     monkeypatch.setenv("CHAT_MODEL", NEW)
-    settings.current.cache_clear()
+    settings.load_current_settings.cache_clear()
     ready = InUse().readiness
-    until(lambda: ready.status.settled)
+    until(lambda: ready.status.is_settled)
     assert isinstance(ready.status.error, KeyRejected)
     assert not new.requests, "its check costs nothing"
 
@@ -115,19 +116,18 @@ def test_a_wrong_key_of_the_settings_is_not_ready_at_the_start(new: Upstream, mo
 
 def window(kind: str) -> AppTest:
     at = page("en-US")
-    until(lambda: resource.readiness().status.settled)
+    until(lambda: resource.find_shared_readiness().status.is_settled)
     at.session_state[OPENED] = (NAME, None, None)
     run(at)
     at.segmented_control(key="models-kind").set_value(kind)
     return run(at)
 
 
-def attempted() -> Readiness:
-    """The choice that was tried last, once that is over."""
-    attempt = resource.in_use().attempt
-    assert attempt is not None
-    until(lambda: attempt.readiness.status.settled)
-    return attempt.readiness
+def attempted(at: AppTest) -> Readiness:
+    """The choice that the page tried last, once that is over."""
+    readiness: Readiness = at.session_state[TRIED].readiness
+    until(lambda: readiness.status.is_settled)
+    return readiness
 
 
 def listing_done(at: AppTest) -> AppTest:
@@ -150,31 +150,31 @@ def test_a_hosted_model_is_chosen_from_the_list_tried_and_kept(old: Upstream, ne
     at.text_input(key="models-key-0").set_value("sk-wrong")
     at.button(key="models-use").click()
     run(at)
-    attempted()
+    attempted(at)
     told = texts(run(at))
     assert "not valid" in told
     assert rf"{OLD} is still in use" in told.replace("\\", "")
     at.text_input(key="models-key-0").set_value("sk-right")
     at.button(key="models-use").click()
     run(at)
-    assert attempted().status.error is None
-    assert resource.readiness().models().name == NEW
+    assert attempted(at).status.error is None
+    assert resource.find_shared_readiness().models().name == NEW
     run(at)
     assert at.text_input(key="models-key-1").value == "", "it is kept elsewhere now"
-    assert str(settings.current().data_dir / kept.KEY_FILE) in texts(at).replace("\\", "")
+    assert str(settings.load_current_settings().data_dir / kept.KEY_FILE) in texts(at).replace("\\", "")
     assert "sk-right" not in texts(at)
     at.text_input(key="models-key-1").set_value("sk-wrong")
     at.button(key="models-use").click()
     run(at)
-    attempted()
+    attempted(at)
     assert "not valid" in texts(run(at)), "a key that is typed after the first was taken is tried too"
     other = say(page("en-US"), "Which model are you?")
     assert "New answer" in texts(other)
-    assert b"sk-right" not in (settings.current().data_dir / "gieok.db").read_bytes()
+    assert b"sk-right" not in (settings.load_current_settings().data_dir / "gieok.db").read_bytes()
     at.button(key="models-key-forget").click()
     run(at)
-    assert resource.readiness().models().name == OLD
-    assert not (settings.current().data_dir / kept.KEY_FILE).exists()
+    assert resource.find_shared_readiness().models().name == OLD
+    assert not (settings.load_current_settings().data_dir / kept.KEY_FILE).exists()
 
 
 @pytest.mark.usefixtures("fresh")
@@ -189,13 +189,13 @@ def test_a_choice_that_is_in_use_while_the_window_is_drawn_leaves_no_key_in_its_
     def settled(in_use: InUse, choice: Choice) -> Any:
         """The fields of this run stand already when the choice is tried, and it is over before its outcome is drawn."""
         attempt = begin(in_use, choice)
-        until(lambda: attempt.readiness.status.settled)
+        until(lambda: attempt.readiness.status.is_settled)
         return attempt
 
     monkeypatch.setattr(InUse, "begin", settled)
     at.button(key="models-use").click()
     run(at)
-    assert resource.in_use().kept.last("hosted").kept_key
+    assert resource.in_use().stored_choices.last("hosted").kept_key
     run(at)  # in a browser the next look of the fragment runs the page
     assert at.text_input(key="models-key-1").value == ""
 
@@ -222,10 +222,10 @@ def test_a_press_is_not_lost_where_the_list_of_models_arrives_while_the_window_i
     at = window("hosted")
     at.text_input(key="models-url").set_value(new.url)
     at.text_input(key="models-key-0").set_value("sk-right")
-    monkeypatch.setattr(listing, "begin", lambda _: EndsWhileDrawn(result=(NEW,)))
+    monkeypatch.setattr(listing, "begin_side_call", lambda _: EndsWhileDrawn(result=(NEW,)))
     at.button(key="models-use").click()
     run(at)
-    assert attempted().status.error is None
+    assert attempted(at).status.error is None
 
 
 @pytest.mark.usefixtures("fresh")
@@ -241,10 +241,10 @@ def test_a_server_without_a_list_says_to_type_the_name(old: Upstream, new: Upstr
 @pytest.mark.usefixtures("fresh")
 def test_a_key_that_is_withdrawn_is_no_longer_ready(old: Upstream) -> None:
     at = page("en-US")
-    until(lambda: resource.readiness().status.settled)
+    until(lambda: resource.find_shared_readiness().status.is_settled)
     old.key = "sk-other"
     say(at, "What is the capital of France?")
-    assert isinstance(resource.readiness().status.error, KeyRejected)
+    assert isinstance(resource.find_shared_readiness().status.error, KeyRejected)
     assert [turn.status for turn in store().turns(store().sessions()[0].id)] == ["failed"]
 
 
@@ -263,18 +263,18 @@ SHAPES: dict[str, tuple[dict[str, Any], bool | None]] = {
 @pytest.mark.parametrize("shape", SHAPES)
 def test_only_servers_that_say_so_rule_a_model_out(shape: str) -> None:
     entry, chats = SHAPES[shape]
-    assert probe._chats(entry) is chats
+    assert probe._is_chat_model(entry) is chats
 
 
 def test_a_server_that_is_late_is_told_apart_from_one_that_is_away() -> None:
     with Upstream() as upstream:
         upstream.silent = 60.0
-        with pytest.raises(probe.Refused) as raised:
-            probe.listed(upstream.url, "", 0.2)
-        assert upstream.others[0].gone.wait(20), "the client left before the answer"
+        with pytest.raises(probe.ListingRefusal) as raised:
+            probe.list_server_models(upstream.url, "", 0.2)
+        assert upstream.others[0].gone.wait(60), "the client left before the answer"
     assert raised.value.late
-    with pytest.raises(probe.Refused) as raised:
-        probe.listed("http://127.0.0.1:9/v1", "", 0.2)
+    with pytest.raises(probe.ListingRefusal) as raised:
+        probe.list_server_models("http://127.0.0.1:9/v1", "", 0.2)
     assert not raised.value.late
 
 
@@ -289,7 +289,9 @@ def test_a_local_server_gives_a_list_and_takes_a_name_that_is_typed(old: Upstrea
         field.set_value("llama3.2:3b")
         run(at).button(key="models-use").click()
         run(at)
-        attempted()
-        assert resource.readiness().models().name == "llama3.2:3b"
-        assert kept.read(settings.current()).choice == Choice("local", local.url, chat_model="llama3.2:3b")
+        attempted(at)
+        assert resource.find_shared_readiness().models().name == "llama3.2:3b"
+        assert kept.load_model_choices(settings.load_current_settings()).choice == Choice(
+            "local", local.url, chat_model="llama3.2:3b"
+        )
         assert "in use from the next message on" in run(at).success[0].value

@@ -6,13 +6,13 @@ import threading
 
 import pytest
 
-from component.documents.adding import distinct
-from component.work.intake import Intake, Intakes, Question
+from component.documents.adding import distinguish_uploads
+from component.work.intake import Intake, Intakes, WaitingQuestion
 from errors import LibraryBusy, SessionUnknown
 from retrieval import Added, AddingProgress
 from tests.wait import until
 
-SECONDS = 10
+SECONDS = 60
 
 
 def added(intake: Intake) -> Added:
@@ -116,7 +116,7 @@ def test_a_question_is_asked_once_when_the_files_are_in_or_will_not_be(end: str)
             raise LibraryBusy
         return done
 
-    intake = intakes.start("add", ["a.md"], work, Question("s", "when?", lambda: asked.append("when?")))
+    intake = intakes.start("add", ["a.md"], work, WaitingQuestion("s", "when?", lambda: asked.append("when?")))
     assert held.began.wait(SECONDS)
     assert asked == []
     if end == "cancel":
@@ -132,7 +132,7 @@ def test_a_question_is_asked_once_when_the_files_are_in_or_will_not_be(end: str)
 def test_a_question_that_was_taken_back_is_not_asked() -> None:
     asked: list[str] = []
     intakes, held = Intakes(), Held()
-    intake = intakes.start("add", ["a.md"], held, Question("s", "when?", lambda: asked.append("when?")))
+    intake = intakes.start("add", ["a.md"], held, WaitingQuestion("s", "when?", lambda: asked.append("when?")))
     assert held.began.wait(SECONDS)
     taken = intakes.take_back(intake)
     assert taken is not None
@@ -147,7 +147,7 @@ def test_a_question_that_cannot_be_sent_says_why() -> None:
         raise SessionUnknown(session="s")
 
     intakes = Intakes()
-    intake = intakes.start("add", ["a.md"], added, Question("s", "when?", send))
+    intake = intakes.start("add", ["a.md"], added, WaitingQuestion("s", "when?", send))
     until(lambda: intake.state == "done")
     assert intake.error is not None
     assert intake.error.code == "session_unknown"
@@ -155,12 +155,12 @@ def test_a_question_that_cannot_be_sent_says_why() -> None:
 
 def test_files_of_one_name_become_documents_of_their_own() -> None:
     uploads = [("x/README.md", b"1"), ("y/README.md", b"2"), ("README.md", b"3"), ("../etc/passwd", b"4"), ("", b"5")]
-    assert distinct(uploads) == [
+    assert distinguish_uploads(uploads) == [
         ("README.md", b"1"),
         ("README (2).md", b"2"),
         ("README (3).md", b"3"),
         ("passwd", b"4"),
         ("document", b"5"),
     ]
-    assert distinct([("a", b"1"), ("a", b"2")]) == [("a", b"1"), ("a (2)", b"2")]
-    assert distinct([("a.md", b"1"), ("a.md", b"1")]) == [("a.md", b"1")], "the same file dropped twice"
+    assert distinguish_uploads([("a", b"1"), ("a", b"2")]) == [("a", b"1"), ("a (2)", b"2")]
+    assert distinguish_uploads([("a.md", b"1"), ("a.md", b"1")]) == [("a.md", b"1")], "the same file dropped twice"

@@ -18,7 +18,7 @@ from graph.turn.event import Done, Event, Failed, SummaryMade, SummaryStarted, T
 from graph.turn.request import Request
 from model.embedded.weights import FetchProgress as Fetched
 from model.modelset import ModelSet
-from model.scripted import models
+from model.scripted import build_scripted_models
 from store import Store
 from tests.wait import until
 
@@ -64,7 +64,7 @@ class Agent:
         for word in request.text.split():
             words.append(word)
             emit(Token(f"{word} "))
-            self.gate.wait(5)
+            self.gate.wait(60)
             if stop.is_set():
                 break
         return Done(number, " ".join(words), stopped=stop.is_set())
@@ -80,7 +80,7 @@ def agent(tmp_path: Path) -> Iterator[Agent]:
 
 
 def ready() -> Readiness:
-    readiness = Readiness(lambda progress: models())
+    readiness = Readiness(lambda progress: build_scripted_models())
     readiness.start()
     readiness.models()
     return readiness
@@ -91,7 +91,7 @@ def jobs_of(agent: Agent, readiness: Readiness | None = None) -> Jobs:
 
 
 def waiting(jobs: Jobs, session: str = "s") -> list[str]:
-    return [each.text for each in jobs.queued(session)]
+    return [each.text for each in jobs.list_queued(session)]
 
 
 def refusing(agent: Agent, text: str) -> Jobs:
@@ -99,7 +99,7 @@ def refusing(agent: Agent, text: str) -> Jobs:
     agent.raises = TooLong(what="message", size=9, limit=5)
     jobs = jobs_of(agent)
     jobs.send("s", text)
-    until(lambda: jobs.refused("s") and jobs.of("s") is None)
+    until(lambda: jobs.find_refused("s") and jobs.of("s") is None)
     return jobs
 
 
@@ -143,12 +143,47 @@ def test_a_second_message_waits_for_the_first(agent: Agent) -> None:
     assert waiting(jobs) == []
 
 
+def test_the_message_that_follows_interrupts_the_answer_and_no_other_does(agent: Agent) -> None:
+    jobs = jobs_of(agent)
+    agent.gate.clear()
+    left = agent.store.outbox.add("s", "left by an earlier process")
+    jobs.send("s", "one two")
+    first = jobs.of("s")
+    assert first is not None
+    jobs.send("s", "three")
+    until(lambda: first.progress.text)
+    old, new = jobs.list_queued("s")
+    assert (old.id, jobs.can_interrupt(old), jobs.can_interrupt(new)) == (left, False, True)
+    jobs.interrupt(old)
+    assert not first.stop.is_set()
+    jobs.interrupt(new)
+    assert first.stop.is_set()
+    agent.gate.set()
+    until(lambda: agent.said == ["one two", "three"])
+    second = jobs.of("s")
+    jobs.interrupt(new)  # a second click
+    assert second is None or not second.stop.is_set()
+    until(lambda: jobs.of("s") is None)
+    assert [each.text for each in jobs.list_queued("s")] == ["left by an earlier process"]
+
+
+def test_a_message_whose_turn_waits_for_a_model_is_not_interrupted(agent: Agent) -> None:
+    hold = threading.Event()
+    jobs = jobs_of(agent, Readiness(lambda progress: (hold.wait(60), build_scripted_models())[1]))
+    jobs.send("s", "one")
+    jobs.send("s", "two")
+    (message,) = jobs.list_queued("s")
+    assert not jobs.can_interrupt(message)
+    hold.set()
+    until(lambda: agent.said == ["one", "two"])
+
+
 def test_a_queued_message_can_be_taken_back(agent: Agent) -> None:
     agent.gate.clear()
     jobs = jobs_of(agent)
     jobs.send("s", "first")
     jobs.send("s", "second")
-    message = jobs.queued("s")[0]
+    message = jobs.list_queued("s")[0]
     assert jobs.withdraw(message.id)
     assert not jobs.withdraw(message.id)
     job = jobs.of("s")
@@ -188,7 +223,7 @@ def test_stop_keeps_the_partial_answer_and_sends_what_waits(agent: Agent) -> Non
 def test_after_a_failure_what_waits_is_not_sent_over_it(agent: Agent) -> None:
     agent.fails = True
     hold = threading.Event()
-    readiness = Readiness(lambda progress: (hold.wait(5), models())[1])
+    readiness = Readiness(lambda progress: (hold.wait(60), build_scripted_models())[1])
     jobs = jobs_of(agent, readiness)
     jobs.send("s", "first")
     jobs.send("s", "second")
@@ -206,8 +241,8 @@ def test_a_message_that_is_not_taken_is_kept_with_the_reason(agent: Agent) -> No
     agent.raises = TooLong(what="message", size=9, limit=5)
     jobs = jobs_of(agent)
     jobs.send("s", "123456789")
-    until(lambda: jobs.refused("s"))
-    refused = jobs.refused("s")
+    until(lambda: jobs.find_refused("s"))
+    refused = jobs.find_refused("s")
     assert refused is not None
     assert refused.text == "123456789"
     assert refused.error is agent.raises
@@ -226,19 +261,19 @@ def test_a_refused_message_waits_with_the_others_when_another_turn_begins(agent:
     }
     begin[other]()
     until(lambda: jobs.of("s") is None)
-    assert jobs.refused("s") is None
+    assert jobs.find_refused("s") is None
     assert "first" in waiting(jobs)
-    jobs.resend(next(each for each in jobs.queued("s") if each.text == "first"))
+    jobs.resend(next(each for each in jobs.list_queued("s") if each.text == "first"))
     until(lambda: "first" in agent.said and jobs.of("s") is None)
     assert "first" not in waiting(jobs)
 
 
 def test_a_refused_message_that_is_sent_again_is_the_same_message(agent: Agent) -> None:
     jobs = refusing(agent, "first")
-    refused = jobs.refused("s")
+    refused = jobs.find_refused("s")
     assert refused is not None
     jobs.send("s", refused.text, message=refused.message)
-    until(lambda: jobs.refused("s") is not None and jobs.of("s") is None)
+    until(lambda: jobs.find_refused("s") is not None and jobs.of("s") is None)
     assert [each.text for each in agent.store.outbox.of("s")] == ["first"]
 
 
@@ -253,12 +288,12 @@ def test_what_refused_another_try_is_forgotten_when_the_next_one_begins(agent: A
     job.stop.set()
     ended(job)
     here.set()
-    refused = jobs.refused("s")
+    refused = jobs.find_refused("s")
     assert refused is not None
     assert refused.again
     jobs.retry("s", "a turn")
     until(lambda: agent.said == ["behind it"] and jobs.of("s") is None)
-    assert jobs.refused("s") is None
+    assert jobs.find_refused("s") is None
 
 
 def test_an_edited_text_that_comes_while_a_turn_runs_waits_for_the_user(agent: Agent) -> None:
@@ -268,7 +303,7 @@ def test_an_edited_text_that_comes_while_a_turn_runs_waits_for_the_user(agent: A
     jobs.again("s", 1, "in other words", edited=True)
     agent.gate.set()
     until(lambda: jobs.of("s") is None)
-    assert [(each.text, each.turn) for each in jobs.queued("s")] == [("in other words", 1)]
+    assert [(each.text, each.turn) for each in jobs.list_queued("s")] == [("in other words", 1)]
 
 
 @pytest.mark.parametrize("text", ["", " \n", "\x00"])
@@ -285,8 +320,8 @@ def test_an_unforeseen_exception_is_told_as_one(agent: Agent) -> None:
     agent.raises = ZeroDivisionError("secret")
     jobs = jobs_of(agent)
     jobs.send("s", "hello")
-    until(lambda: jobs.refused("s"))
-    refused = jobs.refused("s")
+    until(lambda: jobs.find_refused("s"))
+    refused = jobs.find_refused("s")
     assert refused is not None
     assert refused.error is not None
     assert refused.error.code == "unexpected"
@@ -295,7 +330,7 @@ def test_an_unforeseen_exception_is_told_as_one(agent: Agent) -> None:
 
 def test_a_message_waits_for_the_model(agent: Agent) -> None:
     hold = threading.Event()
-    jobs = jobs_of(agent, Readiness(lambda progress: (hold.wait(5), models())[1]))
+    jobs = jobs_of(agent, Readiness(lambda progress: (hold.wait(60), build_scripted_models())[1]))
     jobs.send("s", "hello")
     job = jobs.of("s")
     assert job is not None
@@ -308,13 +343,13 @@ def test_a_message_waits_for_the_model(agent: Agent) -> None:
 
 def test_stopping_before_the_model_is_there_gives_the_message_back(agent: Agent) -> None:
     hold = threading.Event()
-    jobs = jobs_of(agent, Readiness(lambda progress: (hold.wait(5), models())[1]))
+    jobs = jobs_of(agent, Readiness(lambda progress: (hold.wait(60), build_scripted_models())[1]))
     jobs.send("s", "hello")
     job = jobs.of("s")
     assert job is not None
     job.stop.set()
     ended(job)
-    refused = jobs.refused("s")
+    refused = jobs.find_refused("s")
     assert refused is not None
     assert (refused.text, refused.error) == ("hello", None)
     assert agent.said == []
@@ -328,12 +363,12 @@ def test_without_a_model_the_message_is_kept_and_can_be_sent_later(agent: Agent)
         error = tries.pop(0)
         if error:
             raise error
-        return models()
+        return build_scripted_models()
 
     jobs = jobs_of(agent, Readiness(resolve))
     jobs.send("s", "hello")
-    until(lambda: jobs.refused("s"))
-    refused = jobs.refused("s")
+    until(lambda: jobs.find_refused("s"))
+    refused = jobs.find_refused("s")
     assert refused is not None
     assert isinstance(refused.error, WeightsMissing)
     jobs.send("s", refused.text, message=refused.message)
@@ -362,7 +397,7 @@ def test_steps_are_told_as_they_happen(agent: Agent) -> None:
 
 
 def test_the_model_is_looked_for_again_after_a_failure() -> None:
-    answers: list[Any] = [ModelUnreachable(url="http://x"), models()]
+    answers: list[Any] = [ModelUnreachable(url="http://x"), build_scripted_models()]
 
     def resolve(progress: Callable[[Fetched], None]) -> Any:
         progress(Fetched("package", 5, 10))
@@ -387,7 +422,7 @@ def test_a_download_is_told_until_it_is_whole() -> None:
             progress(Fetched("package", done, 10))
             fetched = readiness.status.fetched
             seen.append((readiness.status.state, fetched.done if fetched else -1))
-        return models()
+        return build_scripted_models()
 
     readiness = Readiness(resolve)
     readiness.models()
@@ -406,7 +441,7 @@ def test_a_model_that_does_not_answer_is_ready_no_more_until_it_answers() -> Non
 
 
 def named(name: str) -> Readiness:
-    readiness = Readiness(lambda progress: replace(models(), name=name))
+    readiness = Readiness(lambda progress: replace(build_scripted_models(), name=name))
     readiness.start()
     return readiness
 
@@ -428,9 +463,9 @@ def test_a_download_that_was_cancelled_can_be_taken_up_again() -> None:
     def resolve(progress: Callable[[Fetched], None]) -> ModelSet:
         tries.append(readiness.cancelled)
         if len(tries) > 1:
-            return models()
+            return build_scripted_models()
         progress(Fetched("huggingface", 1, 10))
-        assert readiness.cancelled.wait(5)
+        assert readiness.cancelled.wait(60)
         raise WeightsCancelled(name="qwen", done="1 B", total="10 B")
 
     readiness = Readiness(resolve)
@@ -451,7 +486,7 @@ def test_a_download_that_was_cancelled_can_be_taken_up_again() -> None:
 def holding() -> tuple[Readiness, threading.Event]:
     """Models that are not there yet."""
     here = threading.Event()
-    return Readiness(lambda progress: (here.wait(5), models())[1]), here
+    return Readiness(lambda progress: (here.wait(60), build_scripted_models())[1]), here
 
 
 def test_messages_outlive_the_process_and_wait_for_the_user(agent: Agent) -> None:
@@ -463,7 +498,7 @@ def test_messages_outlive_the_process_and_wait_for_the_user(agent: Agent) -> Non
     later = jobs_of(agent)  # as after a restart
     assert waiting(later) == ["waits for the model", "queued", "waits for its files"]
     assert agent.said == []
-    later.resend(later.queued("s")[1])
+    later.resend(later.list_queued("s")[1])
     until(lambda: agent.said == ["queued"] and later.of("s") is None)
     assert waiting(later) == ["waits for the model", "waits for its files"]
     here.set()
@@ -474,7 +509,7 @@ def test_a_refused_message_outlives_the_process(agent: Agent) -> None:
     agent.raises = TooLong(what="message", size=9, limit=5)
     jobs = jobs_of(agent)
     jobs.send("s", "123456789")
-    until(lambda: jobs.refused("s"))
+    until(lambda: jobs.find_refused("s"))
     assert waiting(jobs) == []
     assert waiting(jobs_of(agent)) == ["123456789"]
     jobs.dismiss("s")
@@ -515,7 +550,7 @@ def test_in_a_deleted_session_nothing_follows_and_nothing_is_sent(agent: Agent) 
     ended(job)
     assert jobs.of("s") is None
     jobs.send("s", "from another tab")
-    refused = jobs.refused("s")
+    refused = jobs.find_refused("s")
     assert refused is not None
     assert isinstance(refused.error, SessionDeleted)
     assert agent.said == ["one two"]
@@ -531,7 +566,7 @@ def test_an_edited_text_that_waits_takes_its_turns_place_later(agent: Agent) -> 
     jobs = jobs_of(agent, readiness)
     jobs.again("s", 1, "in other words", edited=True)
     later = jobs_of(agent)
-    message = later.queued("s")[0]
+    message = later.list_queued("s")[0]
     assert (message.text, message.turn) == ("in other words", 1)
     later.resend(message)
     job = later.of("s")

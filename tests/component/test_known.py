@@ -24,7 +24,7 @@ def at(fresh: None, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> AppTest:
     """The page of a chat of one turn, with memory on and its tab open."""
     monkeypatch.setenv("GIEOK_TITLES", "false")
     monkeypatch.setenv("GIEOK_MEMORY", "true")
-    settings.current.cache_clear()
+    settings.load_current_settings.cache_clear()
     serve()
     at = page("en-US")
     say(at, "My city is Leeds and my budget is 70M.")
@@ -32,13 +32,15 @@ def at(fresh: None, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> AppTest:
 
 
 def memory() -> Memory:
-    found = resource.agent().memory
+    found = resource.find_user_agent().memory
     assert found is not None
     return found
 
 
 def remember(at: AppTest, key: str, value: str, turn: int = 1) -> None:
-    memory().writer.remember(resource.agent().tenant, session_of(at), key, value, turn=turn, user=resource.agent().user)
+    memory().writer.remember(
+        resource.find_user_agent().tenant, session_of(at), key, value, turn=turn, user=resource.find_user_agent().user
+    )
 
 
 def opened(at: AppTest, name: str) -> AppTest:
@@ -68,7 +70,7 @@ def test_a_remembered_fact_stands_below_its_answer_and_is_undone_there(at: AppTe
 
 def test_a_forgetting_stands_below_the_answer_and_is_undone_there(at: AppTest) -> None:
     remember(at, "city", "Leeds")
-    agent = resource.agent()
+    agent = resource.find_user_agent()
     memory().eraser.forget_lines(agent.tenant, session_of(at), ["city: Leeds"], turn=1, user=agent.user)
     assert "Forgotten: city: Leeds" in texts(at.run())
     press(at, "memory-change-1-0-undo")
@@ -82,7 +84,10 @@ def test_the_window_lists_all_chats_finds_changes_and_forgets(at: AppTest) -> No
     here = session_of(at)
     other = say(page("en-US"), "Another chat.")
     memory().writer.pin(
-        resource.agent().tenant, session_of(other), "I am allergic to nuts.", user=resource.agent().user
+        resource.find_user_agent().tenant,
+        session_of(other),
+        "I am allergic to nuts.",
+        user=resource.find_user_agent().user,
     )
     opened(at, "known")
     said = texts(at)
@@ -99,7 +104,7 @@ def test_the_window_lists_all_chats_finds_changes_and_forgets(at: AppTest) -> No
     field = next(each for each in at.text_input if str(each.key).startswith("known-text-"))
     field.set_value("York")
     press(at, next(str(b.key) for b in at.button if "known-form" in str(b.key) and b.label == "Save"))
-    view = memory().reader.read_view(resource.agent().tenant, here, user=resource.agent().user)
+    view = memory().reader.read_view(resource.find_user_agent().tenant, here, user=resource.find_user_agent().user)
     assert [line.row.label for line in (*view.covered_profile, *view.profile)][-1] == "city: York"
     at.text_input(key="known-query").set_value("york").run()
     press(at, key_like(at, "known-forget-"))
@@ -120,10 +125,10 @@ def test_an_update_waits_for_the_yes_and_is_looked_at_first(
 ) -> None:
     monkeypatch.setenv("GIEOK_TITLES", "false")
     monkeypatch.setenv("GIEOK_MEMORY", "true")
-    settings.current.cache_clear()
+    settings.load_current_settings.cache_clear()
     serve(utility=folding)
     at = page("en-US")
-    agent = resource.agent()
+    agent = resource.find_user_agent()
     memory().writer.set_asks_first(agent.tenant, True, agent.user)
     for number in range(1, 7):
         say(at, f"My item {number} costs ${number}00.")

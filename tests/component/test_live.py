@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 def growing() -> None:
     import streamlit as st
 
-    from component.answer.live import Live
+    from component.answer.live import LiveAnswerView
     from component.page.catalogue import Words
     from component.work.job import Job, JobProgress
     from graph.turn.request import Request
@@ -18,7 +18,7 @@ def growing() -> None:
     text = "\n\n".join(" ".join(f"{each}-{number}" for number in range(200)) for each in "ab")
     if "job" not in st.session_state:
         st.session_state.update(job=Job(Request("s", "new", "?"), "?", 1, None), done=0)  # type: ignore[arg-type]
-    live, status = Live(Words("ko"), st.session_state["job"]), None
+    live, status = LiveAnswerView(Words("ko"), st.session_state["job"]), None
     done = st.session_state["done"]
     for size in range(done, done + 700, 10):
         live.update(JobProgress(text=text[:size], waiting=False), status)  # type: ignore[arg-type]
@@ -44,14 +44,14 @@ def test_a_new_run_of_the_page_puts_the_same_pieces_in_the_same_places() -> None
 def thinking() -> None:
     import streamlit as st
 
-    from component.answer.live import Live
+    from component.answer.live import LiveAnswerView
     from component.page.catalogue import Words
     from component.work.job import Job, JobProgress
     from graph.turn.request import Request
 
     if "job" not in st.session_state:
         st.session_state.update(job=Job(Request("s", "new", "?"), "?", 1, None))  # type: ignore[arg-type]
-    live, status = Live(Words("en"), st.session_state["job"]), None
+    live, status = LiveAnswerView(Words("en"), st.session_state["job"]), None
     shown = [
         JobProgress(text="It looks like an answer.", waiting=False),
         JobProgress(thought="It looks like an answer. But it is none.", thought_seconds=2.4, moves=1, waiting=False),
@@ -84,7 +84,7 @@ def turn() -> None:
 
     from component.answer.thought import draw_thought
     from component.page.catalogue import Words
-    from store.record import Turn
+    from store.record import TurnRow
 
     fields: dict[str, Any] = {
         "messages": None,
@@ -97,7 +97,7 @@ def turn() -> None:
     fields |= {"tokens": 0, "branch": 0, "started": 0.0, "finished": 1.0, "seconds": 1.0, "first_token_seconds": None}
     thought = {"text": ":red[Hm]", "seconds": 61.7}
     for reasoning in (thought, None):
-        draw_thought(Words("ko"), Turn("s", 1, "?", "4", "done", **fields, reasoning=reasoning))
+        draw_thought(Words("ko"), TurnRow("s", 1, "?", "4", "done", **fields, reasoning=reasoning))
     st.write("end")
 
 

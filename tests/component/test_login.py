@@ -55,10 +55,10 @@ def test_a_header_beyond_ascii_is_read_as_the_proxy_meant_it(value: str, name: s
 
 def of(monkeypatch: pytest.MonkeyPatch, claims: dict[str, Any], **own: Any) -> User | None:
     """The user of a page with these claims under these settings."""
-    monkeypatch.setattr(settings, "current", lambda: settings.load(**own))
+    monkeypatch.setattr(settings, "load_current_settings", lambda: settings.load_settings(**own))
     monkeypatch.setattr(user, "has_own_login", lambda: "user_header" not in own)
-    monkeypatch.setattr(user, "_claims", lambda: claims)
-    return user.current()
+    monkeypatch.setattr(user, "_read_user_claims", lambda: claims)
+    return user.find_page_user()
 
 
 LOGIN = {"is_logged_in": True, "iss": "https://id.example", "sub": "42", "name": "Alice Kim", "email": "A@example.com"}
@@ -115,7 +115,7 @@ def test_a_long_identity_is_shortened_to_one_that_is_still_its_own(monkeypatch: 
 
 
 def test_without_a_login_the_page_and_the_terminal_are_the_same_user() -> None:
-    assert user.current() == ALONE
+    assert user.find_page_user() == ALONE
     assert ALONE.id == USER
     assert user.is_admin()
 
@@ -133,7 +133,7 @@ class Chair:
 @pytest.fixture
 def chair(monkeypatch: pytest.MonkeyPatch, fresh: None) -> Chair:
     place = Chair()
-    monkeypatch.setattr(user, "current", lambda: place.user)
+    monkeypatch.setattr(user, "find_page_user", lambda: place.user)
     monkeypatch.setattr(user, "has_login", lambda: True)
     return place
 
@@ -169,7 +169,7 @@ def test_a_guessed_id_in_the_address_is_an_unknown_conversation(serve: Serve, ch
 @pytest.mark.parametrize("do", ["pin", "rename", "export", "delete", "move", "create"])
 def test_an_action_of_the_list_on_a_guessed_id_changes_and_shows_nothing(serve: Serve, chair: Chair, do: str) -> None:
     session = alices(serve, chair)
-    before = resource.agent().store.session(session)
+    before = resource.find_user_agent().store.session(session)
     chair.user = BOB
     at = page()
     act(at, do, ids=[session], on=True, title="geraubt", folder="", name="Ordner")
@@ -180,7 +180,7 @@ def test_an_action_of_the_list_on_a_guessed_id_changes_and_shows_nothing(serve: 
     assert not at.exception
     assert SECRET not in texts(at)
     chair.user = ALICE
-    assert resource.agent().store.session(session) == before
+    assert resource.find_user_agent().store.session(session) == before
 
 
 def test_opening_and_switching_a_guessed_conversation_leads_nowhere(serve: Serve, chair: Chair) -> None:
@@ -193,7 +193,7 @@ def test_opening_and_switching_a_guessed_conversation_leads_nowhere(serve: Serve
 def test_the_trash_and_the_folders_are_each_users_own(serve: Serve, chair: Chair) -> None:
     session = alices(serve, chair)
     act(page(), "create", ids=[session], name=SECRET)
-    resource.agent().put_away(session)
+    resource.find_user_agent().put_away(session)
     assert listed(page())["trash"] is True
     chair.user = BOB
     shown = listed(page())
@@ -204,13 +204,13 @@ def test_the_trash_and_the_folders_are_each_users_own(serve: Serve, chair: Chair
 
 def test_running_work_belongs_to_its_user(serve: Serve, chair: Chair) -> None:
     serve()
-    first = resource.jobs(), resource.side_calls()
+    first = resource.find_user_jobs(), resource.side_calls()
     chair.user = BOB
-    second = resource.jobs(), resource.side_calls()
+    second = resource.find_user_jobs(), resource.side_calls()
     assert all(one is not other for one, other in zip(first, second, strict=True))
     chair.user = ALICE
-    assert (resource.jobs(), resource.side_calls()) == first
-    assert resource.shared().models is resource.agent().models
+    assert (resource.find_user_jobs(), resource.side_calls()) == first
+    assert resource.open_shared_agent().models is resource.find_user_agent().models
 
 
 def test_a_private_chat_works_for_every_user_and_is_in_nobodys_list(serve: Serve, chair: Chair) -> None:
@@ -238,7 +238,7 @@ def test_only_an_administrator_changes_what_all_users_share(
     serve: Serve, chair: Chair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GIEOK_RETRIEVAL", "true")
-    settings.current.cache_clear()
+    settings.load_current_settings.cache_clear()
     serve()
     for somebody, may in ((ALICE, False), (replace(ALICE, is_admin=True), True)):
         chair.user = somebody

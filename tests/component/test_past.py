@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 from component.answer.citation import with_links
 from component.answer.past import cited_marks, given_turns
 from component.page.catalogue import Words
-from store import Finished, Turn
+from store import Finished, TurnRow
 from tests.component.test_memory import html
 from tests.component.test_offer import run
 from tests.conftest import Serve
@@ -34,7 +34,7 @@ def talked(answer: str, language: Language = "en") -> tuple[str, str]:
     return other, own
 
 
-def turn_of(session: str) -> Turn:
+def turn_of(session: str) -> TurnRow:
     turn = store().turn(session, 2)
     assert turn is not None
     return turn

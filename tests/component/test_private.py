@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("fresh")
 @pytest.fixture(autouse=True)
 def remembering(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIEOK_MEMORY", "true")
-    settings.current.cache_clear()
+    settings.load_current_settings.cache_clear()
 
 
 def keys(at: AppTest) -> set[str]:
@@ -42,16 +42,16 @@ def test_it_is_a_whole_conversation_that_is_written_down_nowhere(serve: Serve) -
     for number in range(1, 6):
         say(at, f"{MARKER} {number}번째로 하는 이야기입니다.")
     assert f"{MARKER} 5번째로 하는 이야기입니다." in texts(at)
-    assert len(resource.agent().store.sessions()) == 0
+    assert len(resource.find_user_agent().store.sessions()) == 0
     assert "s" not in at.query_params
     assert "private-begin" not in keys(at)
     assert titles(at) == []
     assert listed(look(at, MARKER))["hits"]["rows"] == []
-    memory = resource.agent().memory
+    memory = resource.find_user_agent().memory
     assert memory is not None
-    assert memory.wait(10)
-    assert MARKER not in str(memory.export_user(resource.agent().tenant))
-    assert holding(Path(settings.current().data_dir)) == []
+    assert memory.wait(60)
+    assert MARKER not in str(memory.export_user(resource.find_user_agent().tenant))
+    assert holding(Path(settings.load_current_settings().data_dir)) == []
 
 
 def test_leaving_it_ends_it_and_another_page_never_had_it(serve: Serve) -> None:

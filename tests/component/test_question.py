@@ -12,8 +12,8 @@ from streamlit.testing.v1 import AppTest
 import settings
 from component.work import resource
 from component.work.job import Jobs
-from store import Finished, Turn
-from store.question import Answer, Question
+from store import Finished, TurnRow
+from store.turn.question import UserAnswer, UserQuestion
 from tests.conftest import Serve
 from tests.test_app import page, say, session_of, store, texts
 
@@ -27,33 +27,35 @@ SCHEMA: dict[str, Any] = {
     },
     "required": ["persons", "seat"],
 }
-DELETE = Question("1.a", "approve", "a", "files__delete", server="files", arguments={"path": "/tmp/*b*"})
-FORM = Question("1.b/1", "form", "b", "table__book", "How many?", server="table", schema=SCHEMA)
-LOGIN = Question("1.c/1", "login", "c", "mail__send", "Sign in first.", server="mail", url="https://mail.example/go")
+DELETE = UserQuestion("1.a", "approve", "a", "files__delete", server="files", arguments={"path": "/tmp/*b*"})
+FORM = UserQuestion("1.b/1", "form", "b", "table__book", "How many?", server="table", schema=SCHEMA)
+LOGIN = UserQuestion(
+    "1.c/1", "login", "c", "mail__send", "Sign in first.", server="mail", url="https://mail.example/go"
+)
 
 
 @pytest.fixture(autouse=True)
 def untitled(fresh: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """No side work takes an answer out of the script."""
     monkeypatch.setenv("GIEOK_TITLES", "false")
-    settings.current.cache_clear()
+    settings.load_current_settings.cache_clear()
 
 
 @pytest.fixture
-def answered(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Answer]]:
+def answered(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, UserAnswer]]:
     """What the page answers, instead of going on."""
-    given: list[dict[str, Answer]] = []
+    given: list[dict[str, UserAnswer]] = []
 
-    def take(self: Jobs, turn: Turn, answers: Any, means: Any = None) -> None:
+    def take(self: Jobs, turn: TurnRow, answers: Any, means: Any = None) -> None:
         given.append(dict(answers))
 
     monkeypatch.setattr(Jobs, "answer", take)
     return given
 
 
-def waiting(*questions: Question) -> str:
+def waiting(*questions: UserQuestion) -> str:
     """A session whose turn waits for these answers."""
-    own = resource.agent().store.create_session("en", 0.3).id
+    own = resource.find_user_agent().store.create_session("en", 0.3).id
     number = store().accept_turn(own, "Do it")
     store().finish_turn(own, number, Finished("waiting", questions=[question.plain() for question in questions]))
     return own
@@ -104,7 +106,7 @@ def test_a_refusal_goes_on_without(serve: Serve) -> None:
 
 @pytest.mark.parametrize("action", ["once", "always", "no"])
 def test_a_tool_is_approved_with_its_arguments_in_sight(
-    serve: Serve, answered: list[dict[str, Answer]], action: Any
+    serve: Serve, answered: list[dict[str, UserAnswer]], action: Any
 ) -> None:
     serve()
     page()
@@ -112,23 +114,23 @@ def test_a_tool_is_approved_with_its_arguments_in_sight(
     assert "May the server «files» run «delete»?" in texts(at).replace("\\", "")
     assert '"path": "/tmp/*b*"' in texts(at)
     click(at, f"question-{action}-1")
-    assert answered == [{"1.a": Answer(action)}]
+    assert answered == [{"1.a": UserAnswer(action)}]
 
 
-def test_two_questions_are_answered_together(serve: Serve, answered: list[dict[str, Answer]]) -> None:
+def test_two_questions_are_answered_together(serve: Serve, answered: list[dict[str, UserAnswer]]) -> None:
     serve()
     page()
-    other = Question("1.d", "approve", "d", "files__read", server="files")
+    other = UserQuestion("1.d", "approve", "d", "files__read", server="files")
     session = waiting(DELETE, other)
     at = page("en-US", s=session)
     at.segmented_control(key=f"question-act-{session}-0-1-0").set_value("no").run()
     assert at.button(key="question-go-1").disabled
     at.segmented_control(key=f"question-act-{session}-0-1-1").set_value("always").run()
     click(at, "question-go-1")
-    assert answered == [{"1.a": Answer("no"), "1.d": Answer("always")}]
+    assert answered == [{"1.a": UserAnswer("no"), "1.d": UserAnswer("always")}]
 
 
-def test_a_form_is_filled_in_and_checked(serve: Serve, answered: list[dict[str, Answer]]) -> None:
+def test_a_form_is_filled_in_and_checked(serve: Serve, answered: list[dict[str, UserAnswer]]) -> None:
     serve()
     page()
     session = waiting(FORM)
@@ -140,11 +142,11 @@ def test_a_form_is_filled_in_and_checked(serve: Serve, answered: list[dict[str, 
     assert at.button(key="question-go-1").disabled
     at.selectbox(key=f"{key}-seat").set_value("w").run()
     click(at, "question-go-1")
-    assert answered == [{"1.b/1": Answer("answer", {"persons": 4, "seat": "w", "quiet": True})}]
+    assert answered == [{"1.b/1": UserAnswer("answer", {"persons": 4, "seat": "w", "quiet": True})}]
 
 
 def test_a_value_that_comes_with_the_press_is_the_one_that_is_sent(
-    serve: Serve, answered: list[dict[str, Answer]]
+    serve: Serve, answered: list[dict[str, UserAnswer]]
 ) -> None:
     serve()
     page()
@@ -154,7 +156,9 @@ def test_a_value_that_comes_with_the_press_is_the_one_that_is_sent(
     at.selectbox(key=f"{key}-seat").set_value("w").run()
     at.text_input(key=f"{key}-mail").set_value("b@x.example")
     click(at, "question-go-1")
-    assert answered == [{"1.b/1": Answer("answer", {"persons": 4, "seat": "w", "quiet": True, "mail": "b@x.example"})}]
+    assert answered == [
+        {"1.b/1": UserAnswer("answer", {"persons": 4, "seat": "w", "quiet": True, "mail": "b@x.example"})}
+    ]
 
 
 HOSTILE: dict[str, Any] = {
@@ -174,7 +178,7 @@ HOSTILE: dict[str, Any] = {
 }
 
 
-def test_a_hostile_form_is_drawn_and_can_be_answered(serve: Serve, answered: list[dict[str, Answer]]) -> None:
+def test_a_hostile_form_is_drawn_and_can_be_answered(serve: Serve, answered: list[dict[str, UserAnswer]]) -> None:
     """No pattern is tried, no reference followed, no odd value breaks the page."""
     serve()
     page()
@@ -189,30 +193,30 @@ def test_a_hostile_form_is_drawn_and_can_be_answered(serve: Serve, answered: lis
     assert (given["numbers"], given["many"], given["slow"]) == (2, ["p"], "a" * 60 + "!")
 
 
-def test_a_login_shows_its_host_and_only_https(serve: Serve, answered: list[dict[str, Answer]]) -> None:
+def test_a_login_shows_its_host_and_only_https(serve: Serve, answered: list[dict[str, UserAnswer]]) -> None:
     serve()
     page()
     at = page("en-US", s=waiting(LOGIN))
     assert not at.button(key="question-go-1").disabled
     click(at, "question-go-1")
-    assert answered == [{"1.c/1": Answer("answer")}]
+    assert answered == [{"1.c/1": UserAnswer("answer")}]
     for url in ("javascript:alert(1)", "https://[broken", "https:///path", "http://mail.example"):
-        unsafe = Question("1.e/1", "login", "e", "mail__send", server="mail", url=url)
+        unsafe = UserQuestion("1.e/1", "login", "e", "mail__send", server="mail", url=url)
         at = page("en-US", s=waiting(unsafe))
         assert at.button(key="question-go-1").disabled
         assert "no safe address" in texts(at)
 
 
-def test_a_call_of_a_clients_tool_can_only_be_refused_here(serve: Serve, answered: list[dict[str, Answer]]) -> None:
+def test_a_call_of_a_clients_tool_can_only_be_refused_here(serve: Serve, answered: list[dict[str, UserAnswer]]) -> None:
     serve()
     page()
-    call = Question("1.f", "client", "1.f", "weather", arguments={"city": "Busan"})
+    call = UserQuestion("1.f", "client", "1.f", "weather", arguments={"city": "Busan"})
     at = page("en-US", s=waiting(call))
     assert "Waits for «weather»" in texts(at)
     assert '"Busan"' in "".join(code.value for code in at.code)
     assert at.button(key="question-go-1").disabled
     click(at, "question-refuse-1")
-    assert answered == [{"1.f": Answer("no")}]
+    assert answered == [{"1.f": UserAnswer("no")}]
 
 
 def test_what_a_server_asked_our_model_is_shown(serve: Serve) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from component.sidebar.session_list import age
+from component.sidebar.session_list import classify_session_age
 from store import Store
 from tests.table import table
 
@@ -32,9 +32,9 @@ def test_the_readers_calendar_groups_the_list(now: str, zone: str, updated: str,
     store = Store("sqlite://")
     session = replace(store.create_session("en", 0.3), updated=used)
     store.close()
-    assert age(session, moment) == group
+    assert classify_session_age(session, moment) == group
     far = moment.astimezone(ZoneInfo("Pacific/Kiritimati"))
-    assert age(session, far) in ("today", "yesterday", "week", "older")
+    assert classify_session_age(session, far) in ("today", "yesterday", "week", "older")
 
 
 def test_the_same_moment_is_today_for_one_reader_and_yesterday_for_another() -> None:
@@ -42,5 +42,5 @@ def test_the_same_moment_is_today_for_one_reader_and_yesterday_for_another() -> 
     store = Store("sqlite://")
     session = replace(store.create_session("en", 0.3), updated=(now - timedelta(hours=1)).timestamp())
     store.close()
-    assert age(session, now) == "yesterday"
-    assert age(session, now.astimezone(ZoneInfo("America/New_York"))) == "today"
+    assert classify_session_age(session, now) == "yesterday"
+    assert classify_session_age(session, now.astimezone(ZoneInfo("America/New_York"))) == "today"

@@ -13,7 +13,7 @@ from component.page import window
 from component.panel import revision
 from component.work import resource
 from graph.turn.agent import Agent
-from store import Summary
+from store import SummaryRow
 from tests.conftest import Serve
 from tests.test_app import page, say, session_of
 
@@ -22,7 +22,7 @@ from tests.test_app import page, say, session_of
 def at(fresh: None, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> AppTest:
     """The page of a chat of four turns, with the window of its one summary open."""
     monkeypatch.setenv("GIEOK_TITLES", "false")
-    settings.current.cache_clear()
+    settings.load_current_settings.cache_clear()
     serve()
     at = page()
     for number in range(1, 5):
@@ -31,8 +31,8 @@ def at(fresh: None, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> AppTest:
     return at.run()
 
 
-def versions(at: AppTest) -> list[Summary]:
-    return resource.agent().summary_versions(session_of(at), 1)
+def versions(at: AppTest) -> list[SummaryRow]:
+    return resource.find_user_agent().summary_versions(session_of(at), 1)
 
 
 def end(session: str) -> None:

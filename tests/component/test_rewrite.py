@@ -32,7 +32,7 @@ class Model:
         self.free.set()
 
     def __call__(self, _messages: Any) -> Any:
-        assert self.free.wait(20)
+        assert self.free.wait(60)
         return self.answers.pop(0)
 
 
@@ -40,10 +40,14 @@ class Model:
 def model(fresh: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Model]:
     """Memory is on, over an embedded server of its own; code keeps it, as on a small model."""
     found = Model()
-    monkeypatch.setattr(resolve, "models", lambda *_, **__: scripted.models(lambda _: "네.", found, profile=SMALL))
+    monkeypatch.setattr(
+        resolve,
+        "resolve_models",
+        lambda *_, **__: scripted.build_scripted_models(lambda _: "네.", found, profile=SMALL),
+    )
     monkeypatch.setenv("GIEOK_MEMORY", "true")
     monkeypatch.setenv("GIEOK_TITLES", "false")
-    settings.current.cache_clear()
+    settings.load_current_settings.cache_clear()
     yield found
     found.free.set()
 
@@ -119,7 +123,7 @@ def test_a_reply_that_cannot_be_used_and_a_server_that_is_away_are_told_and_chan
 
 def test_without_a_memory_there_is_nothing_to_rewrite(model: Model) -> None:
     memory()
-    session = resource.agent().store.create_session("ko", 0.3).id
+    session = resource.find_user_agent().store.create_session("ko", 0.3).id
     at = page(session)
     assert "아직 다시 쓸 기억이 없습니다." in said(ended(click(at, "memory-rewrite"), session))
 

@@ -18,7 +18,7 @@ from component.panel.work_line import describe_work
 from component.work import resource
 from errors import ModelUnreachable
 from graph.summary.rewrite import RewriteOffer
-from graph.turn.side_work import SideWork
+from graph.turn.process.side_work import SideWork
 from model import scripted
 from model.choice import resolve
 from model.profile import SMALL
@@ -39,7 +39,7 @@ def gate() -> Iterator[threading.Event]:
 
 def brought(turns: int = 9) -> str:
     page()
-    (own,) = resource.agent().import_sessions(exported("ko", turns)).sessions
+    (own,) = resource.find_user_agent().import_sessions(exported("ko", turns)).sessions
     return own
 
 
@@ -56,7 +56,7 @@ def press(at: AppTest, name: str) -> AppTest:
 
 
 def idle() -> None:
-    assert resource.agent().background.idle(20)
+    assert resource.find_user_agent().background.idle(20)
 
 
 def origins(session: str) -> set[str]:
@@ -92,7 +92,7 @@ def test_never_is_kept_for_the_chat(serve: Any) -> None:
 
 def test_now_has_the_model_write_them_and_says_what_is_left(serve: Any, gate: threading.Event) -> None:
     def write(messages: Any) -> str:
-        gate.wait(20)
+        gate.wait(60)
         return summarising(messages)
 
     serve(utility=write)
@@ -112,7 +112,7 @@ def test_now_has_the_model_write_them_and_says_what_is_left(serve: Any, gate: th
 
 def test_it_can_be_stopped(serve: Any, gate: threading.Event) -> None:
     def write(messages: Any) -> str:
-        gate.wait(20)
+        gate.wait(60)
         return summarising(messages)
 
     serve(utility=write)
@@ -155,8 +155,8 @@ def test_a_model_that_is_away_leaves_a_button_to_go_on(serve: Any) -> None:
 
 
 def test_where_code_writes_summaries_nothing_is_offered(monkeypatch: pytest.MonkeyPatch) -> None:
-    models = scripted.models(lambda _: "네.", summarising, side=SMALL)
-    monkeypatch.setattr(resolve, "models", lambda *_args, **_more: models)
+    models = scripted.build_scripted_models(lambda _: "네.", summarising, side=SMALL)
+    monkeypatch.setattr(resolve, "resolve_models", lambda *_args, **_more: models)
     own = brought()
     assert "rewrite-now" not in [button.key for button in page(s=own).button]
 
@@ -166,18 +166,18 @@ def test_work_for_all_chats_of_the_user_is_shown_in_every_chat_and_no_other_user
 ) -> None:
     serve()
     own, other = brought(), brought()
-    worker, begun = resource.agent().background, threading.Semaphore(0)
+    worker, begun = resource.find_user_agent().background, threading.Semaphore(0)
 
     def work(stop: threading.Event) -> None:
         begun.release()
-        gate.wait(20)
+        gate.wait(60)
 
     worker.submit(("turns", "", "somebody"), work, "theirs", user="somebody")
-    assert begun.acquire(timeout=20)
+    assert begun.acquire(timeout=60)
     assert work_line(page(s=own)) == ""
-    worker.submit(("turns", "", resource.agent().user), work, "mine", user=resource.agent().user)
-    assert begun.acquire(timeout=20)
-    worker.submit(("imported", own), work, "mine", user=resource.agent().user)
+    worker.submit(("turns", "", resource.find_user_agent().user), work, "mine", user=resource.find_user_agent().user)
+    assert begun.acquire(timeout=60)
+    worker.submit(("imported", own), work, "mine", user=resource.find_user_agent().user)
     for at in (page(s=own), page(s=other), page()):
         assert re.fullmatch(r"작업 중: 지난 대화 색인 \d+초 · 대기: 가져온 대화의 요약", work_line(at))
     gate.set()
@@ -210,7 +210,7 @@ def test_the_offer_names_a_price_where_one_is_known() -> None:
 
 def test_a_turn_beside_it_is_answered(serve: Any, gate: threading.Event) -> None:
     def write(messages: Any) -> str:
-        gate.wait(20)
+        gate.wait(60)
         return summarising(messages)
 
     serve(lambda _: "네.", utility=write)

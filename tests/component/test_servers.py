@@ -11,12 +11,12 @@ from streamlit.testing.v1 import AppTest
 
 import settings
 from component.page import window
-from component.panel.context_tab import _broken
+from component.panel.context_tab import _has_broken_prefix
 from component.settings.options import NAME
 from component.settings.servers import entry_of
 from component.work import resource
 from errors import ServerEntryWrong
-from host import Host
+from host import McpHost
 from store import Finished
 from tests.conftest import Serve
 from tests.host.conftest import SERVER
@@ -30,7 +30,7 @@ COMMAND = shlex.join([sys.executable, str(SERVER), "stdio"])
 def served(fresh: None, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     serve()
     monkeypatch.setenv("GIEOK_TITLES", "false")
-    settings.current.cache_clear()
+    settings.load_current_settings.cache_clear()
 
 
 def opened() -> AppTest:
@@ -43,8 +43,8 @@ def opened() -> AppTest:
     return at
 
 
-def host() -> Host:
-    found = resource.agent().host
+def host() -> McpHost:
+    found = resource.find_user_agent().host
     assert found is not None
     return found
 
@@ -105,7 +105,7 @@ def test_typed_fields_that_are_none_are_refused(way: str, secrets: str) -> None:
 
 def test_the_panel_tells_where_the_tools_broke_the_prefix() -> None:
     opened()
-    store = resource.agent().store
+    store = resource.find_user_agent().store
     own = store.create_session("en", 0.3).id
     report: dict[str, Any] = {"parts": [], "left_out": [], "total_tokens": 9, "full_tokens": 9, "exact": True}
     for number, mark in enumerate(("a", "a", "b"), 1):
@@ -113,4 +113,4 @@ def test_the_panel_tells_where_the_tools_broke_the_prefix() -> None:
         store.accept_turn(own, f"Question {number}")
         store.finish_turn(own, number, Finished("done", "Answer", report=report))
     turns = {turn.number: turn for turn in store.turns(own)}
-    assert [_broken(store, turns[number]) for number in (1, 2, 3)] == [False, False, True]
+    assert [_has_broken_prefix(store, turns[number]) for number in (1, 2, 3)] == [False, False, True]

@@ -12,11 +12,11 @@ from sqlalchemy import event, insert
 from component.page import help
 from component.page.catalogue import LANGUAGES, Words
 from component.page.point import KEY as POINTED
-from component.panel.prompt_bar import _legend
+from component.panel.prompt_bar import _render_part_legend
 from component.sidebar import export
 from component.work import resource
 from store.database import schema
-from store.export.portable import read
+from store.export.portable import read_conversations
 from tests.component.listing import act, go, listed, look, titles
 from tests.test_app import filled, page, say, session_of, store, texts
 
@@ -87,9 +87,9 @@ def test_several_chats_are_exported_as_one_archive_that_is_imported_again(serve:
     at = act(page(), "export", ids=[*ids, "gone"])
     assert "대화 3개를" in texts(at)
     sessions = [store().session(own) for own in ids]
-    data = export._packed(sessions, lambda each: resource.agent().export_session(each.id), "json")
+    data = export._pack_sessions(sessions, lambda each: resource.find_user_agent().export_session(each.id), "json")
     assert zipfile.ZipFile(io.BytesIO(data)).namelist() == ["같은 이름.json", "같은 이름 (2).json", "다른 이름.json"]
-    made, _ = read(data, 1_000_000, len)
+    made = read_conversations(data, 1_000_000, len).conversations
     assert [each.session.title for each in made] == ["같은 이름", "같은 이름", "다른/이름"]
     assert [len(each.turns) for each in made] == [1, 1, 1]
 
@@ -99,7 +99,7 @@ def test_a_search_goes_to_another_version_of_a_turn_and_cuts_no_number(serve: An
     page()
     own = filled(3)
     store().tree.begin(own, 2, "질문 2를 고쳐서 숙소 예산을 1,250,000원 안에서 정하고 싶다고 다시 물었습니다")
-    resource.agent().store.finish_turn(own, 2, _done())
+    resource.find_user_agent().store.finish_turn(own, 2, _done())
     at = page(s=own)
     (hit,) = listed(look(at, "숙소"))["hits"]["rows"]
     assert "1,250,000원" in hit["after"]
@@ -145,8 +145,8 @@ def test_a_page_costs_the_same_number_of_statements_and_rows_among_5_000_chats(s
 
 def test_parts_that_nothing_limits_show_no_number_beside_their_tokens() -> None:
     part = {"name": "question", "tokens": 30_091, "budget": 100}
-    assert "30,091</b><small>제한 없음</small>" in _legend(Words("ko"), [part])
-    assert "100" not in _legend(Words("en"), [part])
+    assert "30,091</b><small>제한 없음</small>" in _render_part_legend(Words("ko"), [part])
+    assert "100" not in _render_part_legend(Words("en"), [part])
 
 
 @pytest.mark.parametrize("name", [*help.PLACES, help.DOCUMENTS])

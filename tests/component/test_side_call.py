@@ -44,7 +44,7 @@ def test_the_same_errand_runs_once_and_a_dismissed_one_is_stopped() -> None:
 
     def work(side_call: SideCall) -> None:
         calls.append(side_call)
-        side_call.stop.wait(5)
+        side_call.stop.wait(60)
 
     side_calls.start("slow", work)
     side_calls.start("slow", work)
@@ -57,7 +57,7 @@ def test_the_same_errand_runs_once_and_a_dismissed_one_is_stopped() -> None:
 
 def test_a_stopped_call_ends_without_a_result_and_without_an_error() -> None:
     def work(side_call: SideCall) -> None:
-        side_call.stop.wait(5)
+        side_call.stop.wait(60)
         raise Stopped
 
     side_calls = SideCalls()

@@ -8,7 +8,7 @@ import pytest
 
 from component.answer.citation import cited_numbers, in_section, with_links
 from retrieval.answer.tool import NAME
-from store import Turn
+from store import TurnRow
 
 
 @pytest.mark.parametrize(
@@ -40,13 +40,13 @@ def test_a_number_that_has_a_source_leads_to_it(answer: str, becomes: str | None
     assert with_links(cited(answer)) == (answer if becomes is None else becomes)
 
 
-def cited(answer: str) -> Turn:
+def cited(answer: str) -> TurnRow:
     """Turn 3 with this answer and two sources."""
     passages = [{"number": number, "label": "a.md", "text": "7 days"} for number in (1, 2)]
     steps = [{"call": "c", "name": NAME, "artifact": {"passages": passages}}]
     blank: dict[str, Any] = dict.fromkeys(("messages", "error", "report", "usage", "feedback"))
     times: dict[str, Any] = dict.fromkeys(("finished", "seconds", "first_token_seconds"))
-    return Turn("s", 3, "?", answer, "done", steps=steps, tokens=0, branch=0, started=0.0, **blank, **times)
+    return TurnRow("s", 3, "?", answer, "done", steps=steps, tokens=0, branch=0, started=0.0, **blank, **times)
 
 
 def test_the_passage_is_marked_in_its_section_and_the_questions_words_in_it() -> None:

@@ -22,12 +22,12 @@ from tests.test_app import texts as marked_texts
 def at(fresh: None, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> AppTest:
     """The page of a chat of five turns, of which three are summarised."""
     monkeypatch.setenv("GIEOK_TITLES", "false")
-    settings.current.cache_clear()
+    settings.load_current_settings.cache_clear()
     serve(answering, utility=summarising)
     at = page()
     for number in range(1, 6):
         say(at, question(number))
-    assert resource.agent().background.idle(20)
+    assert resource.find_user_agent().background.idle(20)
     return at.run()
 
 
@@ -78,8 +78,8 @@ def test_the_text_and_what_it_saves_are_shown_before_anything_changes(at: AppTes
 
 def test_a_chat_that_went_on_meanwhile_is_not_summarised_by_the_old_draft(at: AppTest) -> None:
     written(at)
-    list(resource.agent().again(session_of(at), 5))
-    assert resource.agent().background.idle(20)
+    list(resource.find_user_agent().again(session_of(at), 5))
+    assert resource.find_user_agent().background.idle(20)
     press(at, "summarise-use")
     assert [row.turns for row in store().ledger.summaries(session_of(at))] == [[1, 2, 3]]
     assert "그사이 대화가 바뀌어" in at.warning[0].value
@@ -87,7 +87,7 @@ def test_a_chat_that_went_on_meanwhile_is_not_summarised_by_the_old_draft(at: Ap
 
 def test_a_pinned_turn_says_so_with_what_it_costs_and_is_unpinned_in_the_panel(at: AppTest) -> None:
     own = session_of(at)
-    resource.agent().pin_turn(own, 2, True)
+    resource.find_user_agent().pin_turn(own, 2, True)
     tokens = store().turns_between(own, 2, 2)[0].tokens
     said = texts(at.run())
     assert f"모든 프롬프트에 원문 그대로 들어갑니다 · {tokens}토큰" in said
@@ -107,8 +107,8 @@ def test_a_moved_slider_says_what_stays_and_makes_it_again(at: AppTest) -> None:
     assert at.selectbox(key="compare-side-1-0.45").value == 6, "the rate of now, between 0.4 and 0.5"
     at.session_state[window.OPENED] = ("", None, None)
     press(at.run(), "rate-remake")
-    assert resource.agent().background.idle(20)
+    assert resource.find_user_agent().background.idle(20)
     assert [row.rate for row in store().ledger.summaries(own)] == [0.45]
-    assert not rewrite.is_running(resource.agent(), own, rewrite.REMAKE)
+    assert not rewrite.is_running(resource.find_user_agent(), own, rewrite.REMAKE)
     assert "그대로입니다" not in texts(at.run())
     assert "rate-remake" not in keys(at)

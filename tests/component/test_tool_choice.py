@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 import settings
 from component.work import resource
-from host import Host
+from host import McpHost
 from model import scripted
 from model.choice import resolve
 from model.profile import SMALL, STRONG, Profile
@@ -23,20 +23,20 @@ ADD = "t__add"
 @pytest.fixture(autouse=True)
 def served(fresh: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIEOK_TITLES", "false")
-    settings.current.cache_clear()
+    settings.load_current_settings.cache_clear()
     serve(monkeypatch, SMALL)
 
 
 def serve(monkeypatch: pytest.MonkeyPatch, profile: Profile) -> None:
     def models(*_: Any, **__: Any) -> Any:
-        return scripted.models(['{"a": 2, "b": 3}', "Five."], lambda _: "A sum.", profile=profile)
+        return scripted.build_scripted_models(['{"a": 2, "b": 3}', "Five."], lambda _: "A sum.", profile=profile)
 
-    monkeypatch.setattr(resolve, "models", models)
+    monkeypatch.setattr(resolve, "resolve_models", models)
 
 
-def host(**entry: Any) -> Host:
+def host(**entry: Any) -> McpHost:
     """The host with one server; ``entry``: more of its entry."""
-    found = resource.agent().host
+    found = resource.find_user_agent().host
     assert found is not None
     found.servers.put("t", {"command": sys.executable, "args": [str(SERVER), "stdio"], **entry})
     return found
@@ -91,7 +91,7 @@ def test_a_choice_is_dropped_and_belongs_to_its_chat() -> None:
     at.button(key="drop-tool").click().run()
     assert not drops(at)
     choose(at, ADD)
-    other = resource.agent().store.create_session("en", 0.3).id
+    other = resource.find_user_agent().store.create_session("en", 0.3).id
     at.query_params["s"] = other
     assert not drops(at.run())
 

@@ -13,7 +13,7 @@ import pytest
 
 from component.usage.usage_sum import COLUMNS, add_up, group_rows, label_chats, sum_days, write_csv
 from store import Finished
-from store.usage import UsageRow
+from store.user.usage import UsageRow
 from tests.component.test_offer import run
 from tests.conftest import Serve
 from tests.test_app import page, say, store, texts

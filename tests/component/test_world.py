@@ -11,19 +11,21 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from component.answer import turn_editor
+from component.page import follow
 from component.page.catalogue import Words
 from component.work import resource
-from component.work.side_call import SideCalls
-from component.world import follow
-from component.world.receipt import facts, hindrance
+from component.work.job import Job
+from component.world.receipt import describe_cache_hindrance
 from errors import ModelUnreachable
-from store.world.record import Node
+from store import Session
+from store.world.record import StoryNode, World
 from store.world.worlds import Worlds
 from tests.conftest import Serve
 from tests.test_app import page, texts
 from world.book import FORMATS, read_book
-from world.engine import Engine
-from world.sample import sample
+from world.engine import WorldEngine
+from world.sample import load_sample_story
 
 pytestmark = pytest.mark.usefixtures("fresh")
 RECEIPT: dict[str, Any] = {"prompt_tokens": 4600, "cached_tokens": 4000, "answer_tokens": 308, "saved_usd": 0.0123}
@@ -38,7 +40,7 @@ def numbered(block: str = BLOCK) -> Callable[[Any], str]:
 
 
 def worlds() -> Worlds:
-    return resource.engine().store.worlds
+    return resource.find_user_engine().store.worlds
 
 
 def opened(language: str = "ko-KR") -> AppTest:
@@ -59,8 +61,20 @@ def say(at: AppTest, text: str) -> AppTest:
     return at
 
 
-def node_of(at: AppTest) -> Node:
-    return worlds().node(int(param(at, "n")))
+def session_of(at: AppTest) -> Session:
+    return resource.find_user_agent().store.session(param(at, "s"))
+
+
+def world_of(at: AppTest) -> World:
+    return worlds().world(session_of(at).world)
+
+
+def node_of(at: AppTest) -> StoryNode:
+    """The last turn of the story that the page shows."""
+    session = session_of(at)
+    node = worlds().last_before(session.id, session.turn_count + 1)
+    assert node is not None
+    return node
 
 
 def param(at: AppTest, name: str) -> str:
@@ -76,7 +90,7 @@ def choose(at: AppTest, key: str, name: str) -> AppTest:
     """Chooses an action of a menu; AppTest has no menus."""
     from component.page import window
 
-    at.session_state[window.OPENED] = (f"world-{name}", key, None)
+    at.session_state[window.OPENED] = (f"world-{name}", key, param(at, "s"))
     at.run()
     assert not at.exception
     return at
@@ -90,6 +104,7 @@ def test_the_sidebar_leads_to_the_worlds_and_one_click_into_the_bundled_story(se
     at = press(page(), "worlds-open")
     assert param(at, "view") == "world"
     press(at, "world-sample-play")
+    assert "view" not in at.query_params
     node = node_of(at)
     assert (node.turn, worlds().world(node.world).name) == (0, "안개 나루")
     assert "저녁 안개가 검은 강을 덮는다" in texts(at)
@@ -100,7 +115,7 @@ def test_the_model_is_told_once_for_every_turn_that_a_message_is_expected(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected: list[int] = []
-    monkeypatch.setattr(Engine, "expect", lambda _, world, node: expected.append(node.turn))
+    monkeypatch.setattr(WorldEngine, "expect", lambda _, world, node: expected.append(node.turn))
     serve(numbered())
     at = opened()
     at.run()
@@ -111,7 +126,7 @@ def test_the_model_is_told_once_for_every_turn_that_a_message_is_expected(
 def test_in_english_the_story_is_english(serve: Serve) -> None:
     serve()
     at = opened("en-US")
-    assert worlds().world(param(at, "w")).language == "en"
+    assert world_of(at).language == "en"
     assert "Evening mist lies on the black river" in texts(at)
 
 
@@ -119,11 +134,52 @@ def test_the_list_names_a_world_and_opens_it_where_it_was_played_last(serve: Ser
     serve(numbered())
     at = say(opened(), "탑으로 간다")
     last = node_of(at)
-    press(at, "world-list")
-    assert "w" not in at.query_params
+    press(at, "worlds-open")
     assert "1턴" in texts(at)
     press(at, f"world-open-{last.world}")
     assert node_of(at).id == last.id
+    assert "장면 1." in texts(at)
+
+
+def test_a_story_stands_in_the_list_of_conversations(serve: Serve) -> None:
+    serve(numbered())
+    at = say(opened(), "탑으로 간다")
+    store, session = resource.find_user_agent().store, session_of(at)
+    assert [one.title for one in store.sessions()] == ["안개 나루"]
+    assert [hit.session_id for hit in store.search("탑으로 간다")] == [session.id]
+    resource.find_user_agent().put_away(session.id)
+    assert store.sessions() == []
+    resource.find_user_agent().restore(session.id)
+    assert [one.id for one in store.sessions()] == [session.id]
+
+
+def test_a_further_story_of_a_world_begins_with_its_greeting_and_leaves_the_first(serve: Serve) -> None:
+    from component.world.list.menu import begin_further_story
+
+    serve(numbered())
+    at = say(opened(), "탑으로 간다")
+    first = session_of(at)
+    made = worlds().begin(first.world)
+    assert [turn.number for turn in resource.find_user_agent().store.turns(made.id)] == [0]
+    other = page(s=made.id)
+    assert "저녁 안개가 검은 강을 덮는다" in texts(other)
+    say(other, "숲으로 간다")
+    store = resource.find_user_agent().store
+    assert [turn.question for turn in store.turns(made.id)] == ["", "숲으로 간다"]
+    assert [turn.question for turn in store.turns(first.id)] == ["", "탑으로 간다"]
+    assert callable(begin_further_story)
+
+
+def test_an_address_of_an_earlier_version_leads_to_its_turn(serve: Serve) -> None:
+    serve(numbered(BLOCK))
+    at = say(say(opened(), "하나"), "둘")
+    second = node_of(at)
+    other = page(view="world", w=second.world, n=str(second.parent))
+    assert param(other, "s") == second.session
+    assert "view" not in other.query_params
+    assert "1번째 턴 뒤의 모습입니다" in texts(other)
+    press(other, "world-newest")
+    assert "뒤의 모습입니다" not in texts(other)
 
 
 def test_a_new_world_is_empty_and_its_first_message_begins_the_story(serve: Serve) -> None:
@@ -131,8 +187,7 @@ def test_a_new_world_is_empty_and_its_first_message_begins_the_story(serve: Serv
     at = press(page(view="world"), "world-new")
     at.text_input(key="world-create-name").set_value("숲")
     press(at, "world-create-go")
-    world = worlds().world(param(at, "w"))
-    assert (world.name, world.player) == ("숲", "주인공")
+    assert (world_of(at).name, world_of(at).player) == ("숲", "주인공")
     assert "아직 아무 일도" in texts(at)
     node = node_of(say(at, "시작"))
     assert (node.turn, node.question, node.answer) == (1, "시작", "장면 1.")
@@ -149,7 +204,7 @@ def test_a_blank_name_is_told_in_the_window(serve: Serve) -> None:
 def test_names_are_changed(serve: Serve) -> None:
     serve()
     at = opened()
-    world = param(at, "w")
+    world = world_of(at).id
     choose(at, world, "change")
     at.text_input(key=f"world-name-{world}").set_value("새벽 나루")
     at.text_input(key=f"world-player-{world}").set_value("아리아")
@@ -160,15 +215,16 @@ def test_names_are_changed(serve: Serve) -> None:
 def test_a_world_is_deleted_after_a_question_only(serve: Serve) -> None:
     serve()
     at = opened()
-    world = param(at, "w")
+    world = world_of(at).id
     choose(at, world, "delete")
     press(at, "world-delete-not")
     assert worlds().world(world).id == world
     choose(at, world, "delete")
     press(at, "world-delete-go")
     assert worlds().all() == []
-    assert "w" not in at.query_params
-    assert not resource.engine().files.names(world)
+    assert "s" not in at.query_params
+    assert "world-sample-play" in keys(at)
+    assert not resource.find_user_engine().files.names(world)
 
 
 def test_an_unknown_world_leads_to_the_list_with_a_notice(serve: Serve) -> None:
@@ -181,7 +237,7 @@ def test_an_unknown_world_leads_to_the_list_with_a_notice(serve: Serve) -> None:
 # --- playing ------------------------------------------------------------------------------------
 
 
-def test_a_turn_is_played_and_the_address_names_it(serve: Serve) -> None:
+def test_a_turn_is_played_as_in_every_conversation(serve: Serve) -> None:
     serve(numbered(BLOCK))
     at = opened()
     greeting = node_of(at)
@@ -191,19 +247,23 @@ def test_a_turn_is_played_and_the_address_names_it(serve: Serve) -> None:
     assert "장면 1." in said
     assert "```state" not in said
     assert "나루지기 · 등불 탑" in said, "the state after the turn"
-    assert "1턴 · " in said
-    assert resource.side_calls().of(("world", node.world)) is None
+    turn = resource.find_user_agent().store.turn(node.session, 1)
+    assert turn is not None
+    assert (turn.status, turn.answer) == ("done", "장면 1.")
+    assert (turn.usage or {})["answer_tokens"] > 0
+    assert turn.tokens > 0
+    assert resource.find_user_jobs().of(node.session) is None
 
 
 def test_another_answer_is_a_version_and_the_first_stays(serve: Serve) -> None:
     serve(numbered())
     at = say(opened(), "탑으로 간다")
     first = node_of(at)
-    press(at, f"again-w{first.id}")
+    press(at, "again-1")
     second = node_of(at)
     assert (second.parent, second.answer) == (first.parent, "장면 2.")
     assert "2/2" in texts(at)
-    press(at, f"earlier-w{second.id}")
+    press(at, "earlier-1")
     assert node_of(at).id == first.id
     assert "장면 1." in texts(at)
 
@@ -212,28 +272,66 @@ def test_a_changed_message_is_played_anew(serve: Serve) -> None:
     serve(numbered())
     at = say(opened(), "탑으로 간다")
     first = node_of(at)
-    press(at, f"edit-w{first.id}")
-    at.text_area(key=f"world-draft-{first.id}").set_value("숲으로 간다")
+    at.session_state[turn_editor.EDITING] = (first.session, first.branch, 1, "question")
+    at.run()
+    at.text_area(key=f"draft-{first.session}-{first.branch}-1").set_value("숲으로 간다")
     press(at, "edit-send")
     node = node_of(at)
     assert (node.parent, node.question, node.answer) == (first.parent, "숲으로 간다", "장면 2.")
 
 
-def test_going_back_begins_another_branch_and_loses_nothing(serve: Serve) -> None:
+def test_scenes_are_taken_back_with_their_world(serve: Serve) -> None:
+    serve(numbered())
+    at = say(say(opened(), "탑으로 간다"), "계단을 오른다")
+    second = node_of(at)
+    at.menu_button(key="more-2").set_value("take_back").run()
+    assert "계단을 오른다" not in texts(at)
+    assert (node_of(at).id, node_of(at).turn) == (second.parent, 1)
+    assert node_of(say(at, "뒤를 돌아본다")).parent == second.parent
+
+
+def test_a_players_own_words_take_the_place_of_a_scene_and_its_world(serve: Serve) -> None:
+    serve(numbered())
+    at = say(say(opened(), "탑으로 간다"), "계단을 오른다")
+    first = node_of(at)
+    at.menu_button(key="more-1").set_value("reword").run()
+    at.text_area(key=f"draft-answer-{first.session}-0-1").set_value("탑은 보이지 않는다.")
+    press(at, "edit-send")
+    node = node_of(at)
+    assert (node.turn, node.question) == (1, "탑으로 간다")
+    assert (node.answer, node.raw) == ("탑은 보이지 않는다.", "탑은 보이지 않는다.")
+    assert "계단을 오른다" not in texts(at)
+    assert "이 대화의 모델이 쓰지 않은 답변" in texts(at)
+    assert resource.find_user_engine().state(node).me.location != "등불 탑"
+    assert "장면 3." in texts(say(at, "숲으로 돌아간다"))
+    assert node_of(at).parent == node.id
+
+
+def test_an_earlier_turn_answered_again_keeps_what_followed_as_another_version(serve: Serve) -> None:
     serve(numbered(BLOCK))
     at = say(say(opened(), "하나"), "둘")
     second = node_of(at)
-    first = worlds().node(second.parent)
-    press(at, f"rewind-w{first.id}")
-    assert node_of(at).id == first.id
+    press(at, "again-1")
+    third = node_of(at)
+    assert (third.turn, third.answer) == (1, "장면 3.")
     assert "장면 2." not in texts(at)
-    third = node_of(say(at, "셋"))
-    assert (third.parent, third.turn) == (first.id, 2)
-    press(at, f"rewind-w{first.id}")
-    press(at, "world-newest")
-    assert node_of(at).id == third.id, "the newest branch"
-    press(at, f"earlier-w{third.id}")
+    press(at, "earlier-1")
     assert node_of(at).id == second.id
+
+
+def test_a_copy_of_a_story_goes_on_with_the_state_of_its_turn(serve: Serve) -> None:
+    serve(numbered(BLOCK))
+    at = say(say(opened(), "하나"), "둘")
+    first = session_of(at)
+    copy = resource.find_user_agent().fork(first.id, 1)
+    other = page(s=copy)
+    assert "나루지기 · 등불 탑" in texts(other)
+    assert "장면 2." not in texts(other)
+    node = node_of(say(other, "셋"))
+    assert (node.session, node.turn, node.question) == (copy, 2, "셋")
+    assert resource.find_user_agent().store.session(first.id).turn_count == 2
+    resource.find_user_agent().delete_session(first.id)
+    assert resource.find_user_engine().state(node).me.location == "등불 탑"
 
 
 def test_a_failed_turn_is_told_its_message_is_kept_and_it_is_tried_again(serve: Serve) -> None:
@@ -242,46 +340,44 @@ def test_a_failed_turn_is_told_its_message_is_kept_and_it_is_tried_again(serve: 
     at = say(opened(), "탑으로 간다")
     assert at.error
     assert "탑으로 간다" in texts(at)
-    assert at.chat_input[0].disabled
-    press(at, "world-retry")
+    press(at, "retry-1")
     assert not at.error
     node = node_of(at)
     assert (node.turn, node.question, node.answer) == (1, "탑으로 간다", "장면.")
 
 
-def test_a_failed_message_goes_back_into_the_input(serve: Serve) -> None:
-    def fail(_: Any) -> BaseException:
-        return ModelUnreachable(url="http://127.0.0.1:9")
+def test_the_story_goes_on_after_a_turn_that_failed(serve: Serve) -> None:
+    answers = iter([f"하나.{BLOCK}", ModelUnreachable(url="http://127.0.0.1:9"), f"셋.{BLOCK}"])
+    serve(lambda _: next(answers))
+    at = say(opened(), "첫째")
+    first = node_of(at)
+    node = node_of(say(say(at, "둘째"), "셋째"))
+    assert (node.turn, node.parent, node.answer) == (3, first.id, "셋.")
+    statuses = [turn.status for turn in resource.find_user_agent().store.turns(node.session)]
+    assert statuses == ["done", "done", "failed", "done"]
 
-    serve(fail)
-    at = say(opened(), "탑으로 간다")
-    press(at, "world-take-back")
-    assert at.chat_input[0].value == "탑으로 간다"
-    assert not at.error
-    assert node_of(at).turn == 0
 
-
-def test_a_turn_goes_on_without_its_page_and_the_next_one_takes_it_in(
+def test_a_turn_goes_on_without_its_page_and_the_next_one_shows_it(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate = threading.Event()
     serve(lambda _: f"여우가 돌아본다.{BLOCK}", gate=gate)
     at = opened()
+    session = param(at, "s")
     with monkeypatch.context() as unfollowed:
-        unfollowed.setattr(follow, "follow_world", lambda *_: None)
+        unfollowed.setattr(follow, "follow_chat_work", lambda *_: None)
         say(at, "탑으로 간다")
         assert "stop" in keys(at)
-        assert at.chat_input[0].disabled
-        call = resource.side_calls().of(("world", param(at, "w")))
-        assert call is not None
+        job = resource.find_user_jobs().of(session)
+        assert job is not None
         gate.set()
-    other = page(view="world", w=param(at, "w"))
+    other = page(s=session)
     node = node_of(other)
     assert (node.turn, node.question, node.answer) == (1, "탑으로 간다", "여우가 돌아본다.")
     assert "stop" not in keys(other)
 
 
-def test_a_message_stopped_before_its_answer_goes_back_into_the_input(serve: Serve) -> None:
+def test_a_turn_that_was_stopped_before_its_answer_is_kept_and_the_story_goes_on(serve: Serve) -> None:
     begun = threading.Event()
 
     def wait(_: Any) -> str:
@@ -290,33 +386,33 @@ def test_a_message_stopped_before_its_answer_goes_back_into_the_input(serve: Ser
 
     serve(wait, delay=60)
     at = opened()
-    world = param(at, "w")
-    stopper = threading.Thread(target=_stop_when, args=(begun, world, resource.side_calls()))
+    jobs, session = resource.find_user_jobs(), param(at, "s")
+    stopper = threading.Thread(target=_stop_when, args=(begun, lambda: jobs.of(session)))
     stopper.start()
     say(at, "탑으로 간다")
     stopper.join()
-    assert at.chat_input[0].value == "탑으로 간다"
+    turn = resource.find_user_agent().store.turn(session, 1)
+    assert turn is not None
+    assert (turn.question, turn.status) == ("탑으로 간다", "stopped")
     assert node_of(at).turn == 0
 
 
-def _stop_when(begun: threading.Event, world: str, calls: SideCalls) -> None:
-    begun.wait(30)
-    call = calls.of(("world", world))
-    assert call is not None
-    call.stop.set()
+def _stop_when(begun: threading.Event, find: Callable[[], Job | None]) -> None:
+    begun.wait(60)
+    job = find()
+    assert job is not None
+    job.stop.set()
 
 
-def test_the_receipt_says_what_was_saved_and_what_broke_the_cache(serve: Serve) -> None:
+def test_what_broke_the_cache_is_told(serve: Serve) -> None:
     serve()
     node = replace(node_of(opened()), turn=7, receipt=RECEIPT)
     words = Words("en")
-    assert facts(words, node, whole=True) == "Turn 7 · 4,600 tokens in · 308 out · 4,000 from the cache · $0.0123 saved"
-    assert facts(words, node, whole=False) == "Turn 7"
-    told = hindrance(words, node)
+    told = describe_cache_hindrance(words, node)
     assert "turn 3" in told
     assert "2 turns behind" in told
     usual = {**RECEIPT, "broke": "state and lore", "late": 0}
-    assert hindrance(words, replace(node, receipt=usual)) == ""
+    assert describe_cache_hindrance(words, replace(node, receipt=usual)) == ""
 
 
 def test_refused_fields_of_the_state_are_told(serve: Serve) -> None:
@@ -372,7 +468,7 @@ def test_a_card_is_added_to_the_open_world_as_another_beginning(serve: Serve) ->
     node = node_of(bring(choose(at, greeting.world, "import")))
     assert (node.world, node.turn, node.answer) == (greeting.world, 0, "나루지기, 왔구나.")
     assert "2/2" in texts(at)
-    assert len(worlds().lore(node.world)) == len(sample("ko").lore) + 1
+    assert len(worlds().lore(node.world)) == len(load_sample_story("ko").lore) + 1
 
 
 def test_a_file_that_is_no_book_is_told_and_nothing_is_made(serve: Serve) -> None:
@@ -385,14 +481,16 @@ def test_a_file_that_is_no_book_is_told_and_nothing_is_made(serve: Serve) -> Non
 
 
 def test_every_format_of_the_export_can_be_read_again(serve: Serve) -> None:
-    from component.world.book_window import _written
+    from component.world.list.book_window import _write_world_book
 
     serve()
     at = opened()
-    world = worlds().world(param(at, "w"))
+    world = world_of(at)
     choose(at, world.id, "export")
     assert {f"world-download-{form}" for form in FORMATS} <= {str(each.key) for each in at.get("download_button")}
     for form in FORMATS:
-        book = read_book(_written(resource.engine(), world, form), f"x.{form}")
-        assert [entry.keyword for entry in book.entries] == [entry.keyword for entry in sample("ko").lore], form
-        assert (book.card.greeting if book.card else "") in ("", sample("ko").greetings[0].strip())
+        book = read_book(_write_world_book(resource.find_user_engine(), world, form), f"x.{form}")
+        assert [entry.keyword for entry in book.entries] == [entry.keyword for entry in load_sample_story("ko").lore], (
+            form
+        )
+        assert (book.card.greeting if book.card else "") in ("", load_sample_story("ko").greetings[0].strip())

@@ -13,28 +13,28 @@ from streamlit.testing.v1 import AppTest
 import errors
 from component.page.catalogue import LANGUAGES, Words
 from component.work import resource
-from component.world.lore_form import filled
-from component.world.prompt_tab import broke
+from component.world.lore.form import apply_lore_fields
+from component.world.tab.prompt import explain_cache_break
 from store.database import world_table
-from store.world.change import plain
+from store.world.change import build_plain_changes
 from store.world.record import (
     DEAD,
     LOST,
     Changes,
     Character,
-    Item,
     Location,
     LoreEntry,
     LoreMark,
     NewNode,
-    Node,
+    PlayerItem,
     Relation,
+    StoryNode,
     World,
 )
 from tests.conftest import Serve
 from tests.table import table
 from world.curator.correction import correct_row
-from world.engine import Engine
+from world.engine import WorldEngine
 
 pytestmark = pytest.mark.usefixtures("fresh")
 WORDS = {"ko": Words("ko"), "en": Words("en")}
@@ -47,7 +47,7 @@ BEGIN = Changes(
     ),
     relations=(Relation("도윤", "아리아", "스승", 2), Relation("세라", "도윤", "의심", -3)),
     locations=(Location("나루터", "강가의 선착장", ("숲",)), Location("숲", "늙은 숲", ("나루터",), "불탐")),
-    items=(Item("밧줄"), Item("은방울", LOST)),
+    items=(PlayerItem("밧줄"), PlayerItem("은방울", LOST)),
 )
 LORE = [
     LoreEntry(0, "나루", "강을 건너는 곳", layer="A1", location="나루터"),
@@ -58,16 +58,16 @@ LORE = [
 
 
 def panel() -> None:
-    from component.page.view import current, told, words
+    from component.page.view import build_page_view, build_page_words, take_page_error
     from component.widget.failure import draw_error
-    from component.world import view as worlds
     from component.world.panel import draw_world_panel
+    from component.world.view import read_story
 
-    view = current(words())
-    shown = worlds.current(view)
+    view = build_page_view(build_page_words())
+    shown = read_story(view)
     if shown is not None:
         draw_world_panel(shown)
-    error = told()
+    error = take_page_error()
     if error is not None:
         draw_error(view.words, error)
 
@@ -76,14 +76,16 @@ def panel() -> None:
 class Told:
     """A story: a world with its engine."""
 
-    engine: Engine
+    engine: WorldEngine
     world: World
 
     @property
     def rows(self) -> Any:
         return self.engine.store.worlds
 
-    def say(self, parent: Node | None, question: str, answer: str, receipt: Any = None, **fields: str) -> Node:
+    def say(
+        self, parent: StoryNode | None, question: str, answer: str, receipt: Any = None, **fields: str
+    ) -> StoryNode:
         """Stores a turn and works it off, as the engine does."""
         begun = self.engine.after(self.world.id, parent, question)
         report = self.engine.prompt(begun).report
@@ -92,23 +94,22 @@ class Told:
         assert self.engine.idle(60)
         return self.rows.node(node.id)  # type: ignore[no-any-return]
 
-    def open(self, tab: str, node: Node | None = None, language: str = "ko") -> AppTest:
+    def open(self, tab: str, node: StoryNode | None = None, language: str = "ko") -> AppTest:
         at = AppTest.from_function(panel, default_timeout=60)
         at.context = {"locale": f"{language}-XX"}
-        at.query_params["view"], at.query_params["w"] = "world", self.world.id
-        if node is not None:
-            at.query_params["n"] = str(node.id)
+        at.query_params["s"] = self.world.id
+        at.session_state[f"looks-{self.world.id}"] = node.id if node is not None else 0
         at.session_state[f"world-tabs-{language}"] = WORDS[language](f"world.tab.{tab}")
         return checked(at.run())
 
-    def state(self, node: Node | None) -> Any:
+    def state(self, node: StoryNode | None) -> Any:
         return self.engine.state(self.rows.node(node.id) if node else None, self.world)
 
 
 @pytest.fixture
 def told(serve: Serve) -> Told:
     serve()
-    engine = resource.engine()
+    engine = resource.find_user_engine()
     world = engine.store.worlds.create("나루", "ko", "아리아")
     engine.store.worlds.set_begin_state(world.id, BEGIN)
     engine.store.worlds.put_lore(world.id, LORE)
@@ -174,7 +175,7 @@ def test_what_the_curator_has_put_right_is_undone(told: Told, language: str) -> 
     node = told.say(None, "부른다", "세라가 온다.", npc_met="[세라]")
     old, new = correct_row(told.state(node), "도윤", "location", "숲")
     told.rows.amend(node, new)
-    mend = {"old": plain(old), "new": plain(new)}
+    mend = {"old": build_plain_changes(old), "new": build_plain_changes(new)}
     told.rows.add_finding(node, "mended", "도윤", "1턴에 떠났다.", mend)
     assert told.state(node).characters["도윤"].location == "숲"
     at = told.open("curator", node, language)
@@ -186,12 +187,39 @@ def test_what_the_curator_has_put_right_is_undone(told: Told, language: str) -> 
     assert not [one for one in at.button if str(one.key).endswith("-undo")]
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_one_value_that_the_curator_has_put_right_is_undone_alone(told: Told, language: str) -> None:
+    node = told.say(None, "부른다", "세라가 온다.", npc_met="[세라]")
+    old = Changes((told.state(node).characters["도윤"],))
+    new = Changes((replace(old.characters[0], location="숲", hp=3, status="지침"),))
+    told.rows.amend(node, new)
+    told.rows.add_finding(
+        node, "mended", "도윤", "1턴에 다쳤다.", {"old": build_plain_changes(old), "new": build_plain_changes(new)}
+    )
+    told.rows.correct_turn(told.rows.node(node.id), Changes((replace(new.characters[0], status="화남"),)))
+    at = told.open("curator", node, language)
+    single = {str(one.label): str(one.key) for one in at.button if "-undo-" in str(one.key)}
+    labels = [WORDS[language](f"world.curator.value.{name}") for name in ("location", "hp")]
+    assert [label.endswith(end) for label, end in zip(single, labels, strict=True)] == [True, True]
+    click(at, next(iter(single.values())))
+    person = told.state(node).characters["도윤"]
+    assert (person.location, person.hp, person.status) == ("나루터", 3, "화남")
+    (finding,) = told.rows.findings(node)
+    assert finding.status == "open"
+    told.engine.undo_mend(finding)
+    person = told.state(node).characters["도윤"]
+    assert (person.location, person.hp, person.status) == ("나루터", old.characters[0].hp, "화남")
+    assert [one.status for one in told.rows.findings(node)] == ["dismissed"]
+
+
 def test_what_was_corrected_again_by_hand_cannot_be_undone_and_says_so(told: Told) -> None:
     node = told.say(None, "부른다", "세라가 온다.", npc_met="[세라]")
     old, new = correct_row(told.state(node), "도윤", "location", "숲")
     told.rows.amend(node, new)
-    told.rows.add_finding(node, "mended", "도윤", "1턴에 떠났다.", {"old": plain(old), "new": plain(new)})
-    told.rows.changed(told.rows.node(node.id), Changes((Character("도윤", "탑"),)))
+    told.rows.add_finding(
+        node, "mended", "도윤", "1턴에 떠났다.", {"old": build_plain_changes(old), "new": build_plain_changes(new)}
+    )
+    told.rows.correct_turn(told.rows.node(node.id), Changes((Character("도윤", "탑"),)))
     (finding,) = told.rows.findings(node)
     with pytest.raises(errors.WorldMendOverwritten):
         told.engine.undo_mend(finding)
@@ -317,7 +345,7 @@ def test_things_are_lost_found_and_added(told: Told) -> None:
     at = click(at, "world-item-1-turn")
     typed(at, "text_input", "-typed-item-" + f"{told.world.id}-{node.id}").set_value("  낡은   등불 ")
     at = click(at, "world-item-add")
-    assert told.state(node).items["낡은 등불"] == Item("낡은 등불")
+    assert told.state(node).items["낡은 등불"] == PlayerItem("낡은 등불")
     at = click(at, "world-item-add")
     assert "비어 있" in texts(at)
 
@@ -361,9 +389,11 @@ def test_the_timeline_leads_to_a_turn_and_to_the_beginning(told: Told) -> None:
     assert texts(at).index("2번째 턴") < texts(at).index("1번째 턴")
     assert at.button(key=f"world-turn-{second.id}-show").disabled
     at = click(at, f"world-turn-{first.id}-show")
-    assert at.query_params["n"] in (str(first.id), [str(first.id)])
+    assert "1번째 턴 뒤의 모습입니다" in texts(at)
     at = click(at, "world-turn-begin-show")
-    assert "n" not in at.query_params
+    assert "시작되기 전의 모습입니다" in texts(at)
+    at = click(at, "world-newest")
+    assert at.button(key=f"world-turn-{second.id}-show").disabled
 
 
 def test_a_long_timeline_reads_only_the_page_that_is_open(told: Told) -> None:
@@ -531,7 +561,7 @@ def test_the_prefix_is_written_from_the_page(told: Told) -> None:
 
 
 def test_a_damaged_file_is_named_and_can_be_mended(told: Told) -> None:
-    folder = resource.agent().settings.data_dir / "world" / told.world.id
+    folder = resource.find_user_agent().settings.data_dir / "world" / told.world.id
     told.engine.files.write(told.world.id, "npc.md", "x")
     (folder / "npc.md").write_text("---\nbudget: viel\n---\n도윤", "utf-8")
     (folder / "bad.md").write_bytes(b"\xff\xfe\x00")
@@ -551,7 +581,7 @@ def test_a_damaged_file_is_named_and_can_be_mended(told: Told) -> None:
 
 def test_a_disk_that_cannot_be_written_is_told(told: Told, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     at = pick(told.open("files"), told, "stable_prefix.md")
-    blocked = resource.agent().settings.data_dir / "world"
+    blocked = resource.find_user_agent().settings.data_dir / "world"
     blocked.mkdir(exist_ok=True)
     (blocked / told.world.id).write_text("a file where the folder should be", "utf-8")
     at = click(checked(next(iter(at.text_area)).set_value("# 나루").run()), "world-file-save")
@@ -627,7 +657,7 @@ def test_the_prompt_is_told_in_tokens_with_its_receipt(told: Told) -> None:
     ],
 )
 def test_what_broke_the_prefix_is_told_in_words(part: str, said: str) -> None:
-    assert said in broke(WORDS["en"], part)
+    assert said in explain_cache_break(WORDS["en"], part)
 
 
 # --- a world that goes while its page is open ---------------------------------------------------
@@ -637,7 +667,7 @@ def test_a_world_that_was_deleted_meanwhile_changes_nothing_and_says_so(told: To
     at = told.open("lore")
     told.rows.delete(told.world.id)
     at.button(key="world-lore-new").click().run()
-    assert "그런 세계가 없습니다" in texts(checked(at))
+    assert "찾을 수 없습니다" in texts(checked(at))
     with pytest.raises(errors.WorldUnknown):
         told.rows.world(told.world.id)
 
@@ -646,4 +676,14 @@ def test_a_comma_in_a_pattern_parts_no_keys() -> None:
     entry = LoreEntry(1, "dragon", "…")
     fields = {"content": "…", "keyword": "dragon", "layer": entry.layer, "enabled": True, "activation": "keyed"}
     typed = {**fields, "location": "", "category": "", "keys": "wyrm, /a{1,2}b/i, /x, the / one"}
-    assert filled(entry, typed).keys == ("wyrm", "/a{1,2}b/i", "/x", "the / one")
+    assert apply_lore_fields(entry, typed).keys == ("wyrm", "/a{1,2}b/i", "/x", "the / one")
+
+
+def test_a_message_is_tried_in_the_lorebook_before_it_is_played(told: Told) -> None:
+    at = told.open("lore")
+    key = f"world-trial-{told.world.id}"
+    at.text_area(key=f"{key}-text").set_value("뱃사공을 부른다")
+    at = click(at, f"{key}-go")
+    said = texts(at)
+    assert "뱃사공" in said
+    assert Words("ko")("world.trial.in") in said

@@ -13,11 +13,11 @@ from langchain_core.messages import BaseMessage
 from rich.console import Console
 
 from component.page.catalogue import Words
-from door.terminal import Terminal
+from door.terminal.terminal import Terminal
 from graph.turn.agent import Agent, open_agent
 from model import scripted
 from model.profile import STRONG, Profile
-from settings import load
+from settings import load_settings
 
 
 def reply(messages: list[BaseMessage]) -> str:
@@ -62,8 +62,8 @@ def screen(tmp_path: Path) -> Iterator[Callable[..., Screen]]:
         profile: Profile = STRONG,
         **settings: Any,
     ) -> Screen:
-        models = scripted.models(chat, utility, profile=profile)
-        agent = open_agent(load(**{"data_dir": tmp_path, "titles": False, **settings}), lambda: models)
+        models = scripted.build_scripted_models(chat, utility, profile=profile)
+        agent = open_agent(load_settings(**{"data_dir": tmp_path, "titles": False, **settings}), lambda: models)
         opened.append(agent)
         out, side, lines = io.StringIO(), io.StringIO(), list[str]()
         answers, notes = (Console(file=file, width=200, force_terminal=False) for file in (out, side))

@@ -12,10 +12,10 @@ from langchain_core.messages import BaseMessage, HumanMessage, messages_to_dict
 
 from evaluation.form import FORMS, Form, FormContext
 from evaluation.play import CallCost
-from evaluation.record import Record, begun
+from evaluation.record import Record, create_evaluation_record
 from evaluation.result import PlayedScenario
-from evaluation.run import Plan, evaluate, planned
-from evaluation.scenario import Scenario, find, parse
+from evaluation.run import EvaluationPlan, build_evaluation_plan, run_evaluation
+from evaluation.scenario import Scenario, find_scenarios, parse_scenario
 from model import scripted
 from model.modelset import ModelSet
 from model.profile import SMALL
@@ -51,7 +51,7 @@ def written(folder: Path, name: str = "cafe_ko", text: str = CAFE) -> Path:
 
 
 def cafe(name: str = "cafe_ko") -> Scenario:
-    return parse(CAFE, f"{name}.yaml")
+    return parse_scenario(CAFE, f"{name}.yaml")
 
 
 def a_play(name: str = "cafe_ko", rate: float = 0.3, **fields: Any) -> PlayedScenario:
@@ -105,11 +105,11 @@ def killing(folder: str, scenarios: list[str], calls: int) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         return reply()
 
-    models = scripted.models(utility=judging, profile=SMALL)
+    models = scripted.build_scripted_models(utility=judging, profile=SMALL)
     plan = judged(models, scenarios)
-    evaluate(plan, models, begun(Path(folder), plan.plain()))
+    run_evaluation(plan, models, create_evaluation_record(Path(folder), plan.plain()))
 
 
-def judged(models: ModelSet, scenarios: list[str], **fields: Any) -> Plan:
+def judged(models: ModelSet, scenarios: list[str], **fields: Any) -> EvaluationPlan:
     """A plan with a judge."""
-    return planned(models, find(scenarios), **{"judged": True, **fields})
+    return build_evaluation_plan(models, find_scenarios(scenarios), **{"judged": True, **fields})

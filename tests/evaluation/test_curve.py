@@ -13,13 +13,21 @@ import pytest
 from langchain_core.messages import BaseMessage
 
 from errors import ModelUnreachable
-from evaluation.curve import MOST_CHUNKS, RATES, Curve, cost, curve, finished_chunks, spread
+from evaluation.curve import (
+    MOST_CHUNKS,
+    RATES,
+    Curve,
+    choose_spread_chunks,
+    estimate_curve_cost,
+    finished_chunks,
+    measure_compression_curve,
+)
 from graph.context.compare import REQUEST_TOKENS
 from graph.turn.agent import Agent, open_agent
 from model import scripted
 from model.modelset import ModelSet
 from model.profile import SMALL, STRONG, Profile
-from settings import load
+from settings import load_settings
 from store import Finished
 from tests.table import table
 
@@ -61,8 +69,8 @@ def agents(tmp_path: Path, writer: Writer) -> Iterator[Any]:
     opened: list[Agent] = []
 
     def make(turns: int = 6, profile: Profile = STRONG) -> tuple[Agent, str]:
-        models: ModelSet = scripted.models(utility=writer, profile=profile)
-        agent = open_agent(load(data_dir=tmp_path / "data", titles=False, retrieval=False), lambda: models)
+        models: ModelSet = scripted.build_scripted_models(utility=writer, profile=profile)
+        agent = open_agent(load_settings(data_dir=tmp_path / "data", titles=False, retrieval=False), lambda: models)
         opened.append(agent)
         session = agent.store.create_session("ko", 0.3).id
         for number in range(1, turns + 1):
@@ -106,13 +114,13 @@ def test_a_chunk_counts_once_its_last_turn_has_ended(turns: int, chunks: list[li
     ],
 )
 def test_chunks_are_spread_evenly_with_the_first_and_the_last(turns: int, most: int, firsts: list[int]) -> None:
-    assert [chunk[0] for chunk in spread(finished_chunks(turns), most)] == firsts
+    assert [chunk[0] for chunk in choose_spread_chunks(finished_chunks(turns), most)] == firsts
 
 
 def test_on_a_small_model_code_draws_it_and_more_length_keeps_more_facts(agents: Any, writer: Writer) -> None:
     agent, session = agents(profile=SMALL)
-    estimate = cost(agent, session)
-    found = curve(agent, session)
+    estimate = estimate_curve_cost(agent, session)
+    found = measure_compression_curve(agent, session)
     assert (estimate.calls, estimate.tokens, estimate.seconds, estimate.usd) == (0, 0, 0.0, 0.0)
     assert (writer.calls, found.calls, found.usd) == (0, 0, 0.0)
     assert [point.rate for point in found.points] == list(RATES)
@@ -128,7 +136,7 @@ def test_on_a_small_model_code_draws_it_and_more_length_keeps_more_facts(agents:
 def test_the_cost_is_that_of_the_calls_and_nothing_is_stored(agents: Any, writer: Writer) -> None:
     agent, session = agents()
     before = agent.store.session(session), agent.store.ledger.summaries(session, superseded=True)
-    estimate, found = cost(agent, session), curve(agent, session)
+    estimate, found = estimate_curve_cost(agent, session), measure_compression_curve(agent, session)
     assert estimate.calls == found.done == found.steps == 10
     assert found.calls == writer.calls
     raw = len(RATES) * 6 * TOKENS
@@ -141,21 +149,21 @@ def test_the_cost_is_that_of_the_calls_and_nothing_is_stored(agents: Any, writer
 def test_on_a_model_of_this_machine_it_costs_time_but_no_money(agents: Any, writer: Writer) -> None:
     agent, session = agents()
     local = agent.using(replace(agent.models(), kind="local"))
-    assert cost(local, session).usd == 0.0
-    assert curve(local, session, 1).usd == 0.0
+    assert estimate_curve_cost(local, session).usd == 0.0
+    assert measure_compression_curve(local, session, 1).usd == 0.0
 
 
 def test_versions_of_the_ledger_are_used_again(agents: Any, writer: Writer) -> None:
     agent, session = agents(turns=3)
-    first = curve(agent, session)
+    first = measure_compression_curve(agent, session)
     record = {"summary": "예산 150만 원, KX-4471", "original_chars": 200, "turns": [1, 2, 3]}
     common = {"kept": ["150만 원", "KX-4471"], "lost": ["네 명"], "model": "scripted", "seconds": 4.0}
     agent.store.ledger.add(session, [1, 2, 3], 0.2, "active", record=record, **common)
     agent.store.ledger.replace(
         session, [1, 2, 3], 0.4, "active", record={**record, "summary": "나의 말"}, origin="edited"
     )
-    estimate, calls = cost(agent, session), writer.calls
-    again = curve(agent, session)
+    estimate, calls = estimate_curve_cost(agent, session), writer.calls
+    again = measure_compression_curve(agent, session)
     assert (first.reused, again.reused) == (0, 1), "an edited summary has no rate"
     assert estimate.calls == again.done - again.reused == 4
     assert estimate.seconds == 16.0
@@ -173,7 +181,7 @@ def test_a_stop_in_the_middle_gives_the_chunks_that_are_done(agents: Any, writer
         if step.done == 7:
             stop.set()
 
-    found = curve(agent, session, stop=stop, heard=hear)
+    found = measure_compression_curve(agent, session, stop=stop, heard=hear)
     assert found.stopped
     assert found.chunks == ((1, 3),)
     assert [point.summaries for point in found.points] == [1] * len(RATES)
@@ -184,20 +192,22 @@ def test_a_stop_in_the_middle_gives_the_chunks_that_are_done(agents: Any, writer
 def test_a_stop_in_the_first_chunk_gives_the_rates_that_are_done(agents: Any, writer: Writer) -> None:
     agent, session = agents()
     stop = threading.Event()
-    found = curve(agent, session, stop=stop, heard=lambda step: stop.set() if step.done == 2 else None)
+    found = measure_compression_curve(
+        agent, session, stop=stop, heard=lambda step: stop.set() if step.done == 2 else None
+    )
     assert (found.stopped, found.done) == (True, 2)
     assert [point.rate for point in found.points] == [0.1, 0.2]
 
 
 def test_a_summary_that_cannot_be_made_counts_as_failed_and_not_as_empty(agents: Any, writer: Writer) -> None:
     agent, session = agents(turns=3)
-    good = curve(agent, session)
+    good = measure_compression_curve(agent, session)
     shortest = good.points[0].original // 10
     writer.replies = lambda wanted: "끝이 없는 말 " * 400 if wanted <= shortest else None
-    found = curve(agent, session)
+    found = measure_compression_curve(agent, session)
     assert [point.failed for point in found.points] == [1, 0, 0, 0, 0]
     assert found.points[0].share is None
-    assert found.points[0].shortened is None
+    assert found.points[0].length_share is None
     assert found.points[1:] == good.points[1:]
 
 
@@ -206,12 +216,12 @@ def test_a_server_that_is_away_ends_the_curve_with_its_error(agents: Any, writer
     heard = list[Curve]()
     writer.replies = lambda _: ModelUnreachable(url="http://127.0.0.1:9/v1") if len(heard) == 2 else None
     with pytest.raises(ModelUnreachable):
-        curve(agent, session, heard=heard.append)
+        measure_compression_curve(agent, session, heard=heard.append)
     assert heard[-1].done == 2
 
 
 def test_no_more_chunks_are_summarised_than_were_asked_for(agents: Any, writer: Writer) -> None:
     agent, session = agents(turns=30, profile=SMALL)
-    assert len(curve(agent, session).chunks) == MOST_CHUNKS
-    assert curve(agent, session, 2).chunks == ((1, 3), (28, 30))
-    assert len(curve(agent, session, 10).chunks) == 10
+    assert len(measure_compression_curve(agent, session).chunks) == MOST_CHUNKS
+    assert measure_compression_curve(agent, session, 2).chunks == ((1, 3), (28, 30))
+    assert len(measure_compression_curve(agent, session, 10).chunks) == 10

@@ -6,7 +6,16 @@ from collections.abc import Sequence
 
 import pytest
 
-from evaluation.probe import Probe, holds, leaks, probe, recall, stale, stale_share, stands_under
+from evaluation.probe import (
+    Probe,
+    compute_recall,
+    count_leaks,
+    has_stale_value,
+    is_value_held,
+    probe_context,
+    stale_share,
+    stands_under,
+)
 from evaluation.scenario import Current, Expectations, Under
 from tests.table import table
 
@@ -35,7 +44,7 @@ from tests.table import table
     ],
 )
 def test_value_is_held_in_any_form(text: str, value: str) -> None:
-    assert holds(text, value)
+    assert is_value_held(text, value)
 
 
 @table(
@@ -58,7 +67,7 @@ def test_value_is_held_in_any_form(text: str, value: str) -> None:
     ],
 )
 def test_other_value_is_not_taken_for_it(text: str, value: str) -> None:
-    assert not holds(text, value)
+    assert not is_value_held(text, value)
 
 
 NEW, OLD = "1.5억", ("1억", "8천만 원")
@@ -81,7 +90,7 @@ NEW, OLD = "1.5억", ("1억", "8천만 원")
     ],
 )
 def test_old_value_is_stale_when_it_stands_last_without_the_new_one(lines: Sequence[str], expected: bool) -> None:
-    assert stale(lines, NEW, OLD) is expected
+    assert has_stale_value(lines, NEW, OLD) is expected
 
 
 @table(
@@ -120,7 +129,7 @@ def test_every_expectation_is_answered_with_its_kind() -> None:
         "GCP 비용은 1.2억이다.",
         "비밀: KX-905",
     ]
-    assert probe(EXPECT, lines) == (
+    assert probe_context(EXPECT, lines) == (
         Probe("present", "120만 원", ok=True, held=True),
         Probe("present", "달빛", ok=False, held=False),
         Probe("current", "5월 10일", ok=False, held=True, stale=True, about="5월 3일"),
@@ -131,12 +140,12 @@ def test_every_expectation_is_answered_with_its_kind() -> None:
 
 
 def test_shares_are_those_of_the_rows() -> None:
-    probes = probe(
+    probes = probe_context(
         EXPECT, ["월세는 1,200,000원이다.", "개업일은 5월 3일이다.", "AWS 비용은 1.2억이다.", "비밀: KX-905"]
     )
-    assert recall(probes) == pytest.approx(2 / 4)
+    assert compute_recall(probes) == pytest.approx(2 / 4)
     assert stale_share(probes) == 1
-    assert leaks(probes) == 1
+    assert count_leaks(probes) == 1
 
 
 def test_whole_memory_holds_all() -> None:
@@ -146,17 +155,17 @@ def test_whole_memory_holds_all() -> None:
         "개업일은 5월 3일에서 5월 10일로 바뀌었다.",
         "AWS 비용은 1.2억이다.",
     ]
-    probes = probe(EXPECT, lines)
-    assert (recall(probes), stale_share(probes), leaks(probes)) == (1, 0, 0)
+    probes = probe_context(EXPECT, lines)
+    assert (compute_recall(probes), stale_share(probes), count_leaks(probes)) == (1, 0, 0)
 
 
 def test_empty_context_holds_nothing_and_is_not_praised_for_what_must_be_absent() -> None:
-    probes = probe(EXPECT, [])
-    assert (recall(probes), stale_share(probes), leaks(probes)) == (0, 0, 0)
+    probes = probe_context(EXPECT, [])
+    assert (compute_recall(probes), stale_share(probes), count_leaks(probes)) == (0, 0, 0)
 
 
 def test_shares_of_what_nobody_asked_are_none() -> None:
-    probes = probe(Expectations(present=("달빛",)), ["달빛"])
+    probes = probe_context(Expectations(present=("달빛",)), ["달빛"])
     assert stale_share(probes) is None
-    assert recall([item for item in probe(EXPECT, []) if item.kind == "absent"]) is None
-    assert leaks(probes) == 0
+    assert compute_recall([item for item in probe_context(EXPECT, []) if item.kind == "absent"]) is None
+    assert count_leaks(probes) == 0

@@ -10,9 +10,17 @@ import pytest
 
 from errors import BadScenario, BadTextFile, UnknownChoice
 from evaluation import scenario
-from evaluation.play import played
-from evaluation.probe import holds, leaks, probe, recall, stale_share
-from evaluation.scenario import Expectations, RecordedTurn, Scenario, find, load, names, parse
+from evaluation.play import play_scenario
+from evaluation.probe import compute_recall, count_leaks, is_value_held, probe_context, stale_share
+from evaluation.scenario import (
+    Expectations,
+    RecordedTurn,
+    Scenario,
+    find_scenarios,
+    list_scenario_names,
+    load_scenario,
+    parse_scenario,
+)
 from model import scripted
 from model.profile import SMALL
 from tests.table import table
@@ -75,7 +83,7 @@ expect:
 
 @pytest.fixture(scope="module")
 def shipped() -> dict[str, Scenario]:
-    return {item.name: item for item in find([])}
+    return {item.name: item for item in find_scenarios([])}
 
 
 def told(turns: tuple[RecordedTurn, ...]) -> str:
@@ -110,7 +118,7 @@ def test_both_languages_have_every_kind(shipped: dict[str, Scenario]) -> None:
 
 def test_every_scenario_has_ten_to_twenty_turns_and_asks_for_three_values_or_more(shipped: dict[str, Scenario]) -> None:
     assert {name for name, item in shipped.items() if not 10 <= item.query.turn <= 20} == set()
-    assert {name for name, item in shipped.items() if len(probe(item.expect, [])) < 3} == set()
+    assert {name for name, item in shipped.items() if len(probe_context(item.expect, [])) < 3} == set()
 
 
 def test_the_scenarios_of_the_specification_have_its_lines_at_their_turns(shipped: dict[str, Scenario]) -> None:
@@ -128,19 +136,19 @@ def test_expected_values_were_told_and_absent_ones_were_not(shipped: dict[str, S
         (name, value)
         for name, item in shipped.items()
         for value in values(item.expect)
-        if not holds(told(item.turns), value)
+        if not is_value_held(told(item.turns), value)
     ]
     assert untold == []
     foreign = "\n".join(told(other.turns) for item in shipped.values() for other in item.others)
     for name, item in shipped.items():
         everything = "\n".join((told(item.turns), item.query.text, *(turn.answer for turn in item.turns)))
-        assert [value for value in item.expect.absent if holds(everything, value)] == [], name
-        assert [value for value in item.expect.absent if not holds(foreign, value)] == [], name
+        assert [value for value in item.expect.absent if is_value_held(everything, value)] == [], name
+        assert [value for value in item.expect.absent if not is_value_held(foreign, value)] == [], name
 
 
 def test_the_whole_recording_holds_all_that_is_expected(shipped: dict[str, Scenario]) -> None:
     for name, item in shipped.items():
-        probes = probe(item.expect, [text for turn in item.turns for text in (told((turn,)), turn.answer)])
+        probes = probe_context(item.expect, [text for turn in item.turns for text in (told((turn,)), turn.answer)])
         assert [one for one in probes if not one.ok] == [], name
 
 
@@ -157,29 +165,33 @@ def test_kinds_have_what_they_are_about(shipped: dict[str, Scenario]) -> None:
 
 def test_a_scenario_is_played_to_its_end_and_another_persons_values_stay_away(shipped: dict[str, Scenario]) -> None:
     item = shipped["two_users_ko"]
-    with played(item, scripted.models(profile=SMALL), 0.3) as play:
-        found = {form: probe(item.expect, play.context(form).lines) for form in ("full", "all", "recursive", "none")}
-    assert recall(found["full"]) == 1.0
-    assert recall(found["none"]) == 0.0
+    with play_scenario(item, scripted.build_scripted_models(profile=SMALL), 0.3) as play:
+        found = {
+            form: probe_context(item.expect, play.context(form).lines) for form in ("full", "all", "recursive", "none")
+        }
+    assert compute_recall(found["full"]) == 1.0
+    assert compute_recall(found["none"]) == 0.0
     assert stale_share(found["full"]) is None
-    assert {form: leaks(probes) for form, probes in found.items()} == dict.fromkeys(found, 0)
+    assert {form: count_leaks(probes) for form, probes in found.items()} == dict.fromkeys(found, 0)
 
 
 def test_scenarios_are_found_by_name_kind_path_and_language(tmp_path: Path) -> None:
     path = str(written(tmp_path, GOOD))
-    assert [item.name for item in find(["update_ko"])] == ["update_ko"]
-    assert [item.name for item in find(["update"])] == ["update_en", "update_ko"]
-    assert [item.name for item in find(["topic_change"], "ko")] == ["topic_change_ko"]
-    assert [item.name for item in find([path])] == ["mine"]
-    assert [item.name for item in find([path, "update_ko", "update"])] == ["mine", "update_ko", "update_en"]
-    assert [item.name for item in find([], "en")] == [name for name in names() if name.endswith("_en")]
+    assert [item.name for item in find_scenarios(["update_ko"])] == ["update_ko"]
+    assert [item.name for item in find_scenarios(["update"])] == ["update_en", "update_ko"]
+    assert [item.name for item in find_scenarios(["topic_change"], "ko")] == ["topic_change_ko"]
+    assert [item.name for item in find_scenarios([path])] == ["mine"]
+    assert [item.name for item in find_scenarios([path, "update_ko", "update"])] == ["mine", "update_ko", "update_en"]
+    assert [item.name for item in find_scenarios([], "en")] == [
+        name for name in list_scenario_names() if name.endswith("_en")
+    ]
 
 
 def test_a_name_that_is_unknown_lists_those_that_exist() -> None:
     with pytest.raises(UnknownChoice) as caught:
-        find(["update_ko", "updates"])
+        find_scenarios(["update_ko", "updates"])
     assert caught.value.values["value"] == "updates"
-    assert all(name in str(caught.value) for name in names())
+    assert all(name in str(caught.value) for name in list_scenario_names())
 
 
 @table(
@@ -226,7 +238,7 @@ def test_a_name_that_is_unknown_lists_those_that_exist() -> None:
 )
 def test_a_mistake_names_file_line_and_field(text: str, line: int, field: str, reason: str) -> None:
     with pytest.raises(BadScenario) as caught:
-        parse(text, "mine.yaml")
+        parse_scenario(text, "mine.yaml")
     found = caught.value.values
     assert (found["file"], found["line"], found["field"]) == ("mine.yaml", line, field)
     assert reason in str(found["reason"])
@@ -236,32 +248,32 @@ def test_aliases_are_a_mistake_before_they_fill_the_memory() -> None:
     levels = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
     levels += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 30)]
     with pytest.raises(BadScenario, match="aliases are not allowed") as caught:
-        parse("\n".join(levels), "bomb.yaml")
+        parse_scenario("\n".join(levels), "bomb.yaml")
     assert caught.value.values["line"] == 2
 
 
 def test_a_file_that_cannot_be_read_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "folder.yaml").mkdir()
     with pytest.raises(BadTextFile, match=r"absent\.yaml"):
-        load(tmp_path / "absent.yaml")
+        load_scenario(tmp_path / "absent.yaml")
     with pytest.raises(BadTextFile, match=r"folder\.yaml"):
-        load(tmp_path / "folder.yaml")
+        load_scenario(tmp_path / "folder.yaml")
     with pytest.raises(BadTextFile, match="UTF-8"):
-        load(written(tmp_path, GOOD.replace("shop", "가게").encode("cp949")))
+        load_scenario(written(tmp_path, GOOD.replace("shop", "가게").encode("cp949")))
     monkeypatch.setattr(scenario, "SIZE_LIMIT", 100)
     with pytest.raises(BadScenario, match="more than 100 bytes"):
-        load(written(tmp_path, GOOD))
+        load_scenario(written(tmp_path, GOOD))
 
 
 def test_a_mistake_in_one_file_stops_all(tmp_path: Path) -> None:
     good, bad = written(tmp_path, GOOD), written(tmp_path, replaced("turn: 3", "turn: 4"), "bad.yml")
     with pytest.raises(BadScenario, match=r"bad\.yml"):
-        find([str(good), str(bad)])
+        find_scenarios([str(good), str(bad)])
 
 
 def test_a_good_file_is_read_whole(tmp_path: Path) -> None:
     text = replaced("answer: Noted.", "answer: Noted.\n    at: 2025-03-04T09:10:00")
-    item = load(written(tmp_path, b"\xef\xbb\xbf" + text.encode()))
+    item = load_scenario(written(tmp_path, b"\xef\xbb\xbf" + text.encode()))
     assert item.name == "mine"
     assert item.turns[0].at == datetime(2025, 3, 4, 9, 10)
     assert item.turns[1].answer == "That is\na bit more."

@@ -26,4 +26,4 @@ def chat_model(agent: Agent) -> ScriptedModel:
 
 def bound(agent: Agent) -> dict[str, Any]:
     """What was bound to the last call for an answer, without the tools."""
-    return {name: value for name, value in chat_model(agent).bound[-1].items() if name != "tools"}
+    return {name: value for name, value in chat_model(agent).bound_arguments[-1].items() if name != "tools"}

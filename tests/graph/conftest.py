@@ -20,7 +20,7 @@ from memory.redis import link
 from model import scripted
 from model.modelset import ModelSet
 from model.profile import STRONG, Profile
-from settings import load
+from settings import load_settings
 from tests.clock import set_clock
 from tests.graph.talk import answering, summarising
 
@@ -42,7 +42,7 @@ def route(monkeypatch: pytest.MonkeyPatch) -> Route:
     def put(part: str, name: str, **arguments: object) -> None:
         rules.append((part, ToolCall(name=name, args=arguments, id=f"routed-{len(rules)}", type="tool_call")))
 
-    monkeypatch.setattr(routed, "choose", choose)
+    monkeypatch.setattr(routed, "route_tool_calls", choose)
     return put
 
 
@@ -81,8 +81,11 @@ def agent(tmp_path: Path) -> Iterator[OpenAgent]:
         changing: Any = None,
         **settings: Any,
     ) -> Agent:
-        own = replace(scripted.models(chat, utility, profile=profile, side=side, context_size=context_size), kind=kind)
-        chosen = load(**{"data_dir": tmp_path / "data", "titles": False, "retrieval": False, **settings})
+        own = replace(
+            scripted.build_scripted_models(chat, utility, profile=profile, side=side, context_size=context_size),
+            kind=kind,
+        )
+        chosen = load_settings(**{"data_dir": tmp_path / "data", "titles": False, "retrieval": False, **settings})
         made = open_agent(chosen, resolve or (lambda: own))
         opened.append(made)
         return made if changing is None else replace(made, changing=changing)

@@ -16,8 +16,8 @@ from langchain_core.tools import StructuredTool
 
 from errors import ModelTimeout
 from graph.answer.json_form import JsonForm
-from graph.turn import past_turns
 from graph.turn.agent import Agent
+from graph.turn.memory import past_turns
 from graph.turn.request import AnswerLimits
 from store import GivenTurn
 from store.export import portable
@@ -25,7 +25,7 @@ from tests.graph.asking import ask
 from tests.graph.strong import new
 from tests.graph.talk import done, failed, say, scripted, settled
 from tests.stub.strong import READ, Wish, calling
-from text.fence import framed
+from text.fence import frame_outside_text
 
 HARMLESS = "Good morning, tell me something nice about pears."
 PAGE = "What does the page say?"
@@ -153,18 +153,18 @@ def describe(agent: Agent, order: Wish) -> tuple[Agent, str]:
 def bring(agent: Agent, order: Wish) -> tuple[Agent, str]:
     """A file says it, and that nothing in it is foreign."""
     agent, own = read(agent, order)
-    data = json.loads(portable.export(agent.store, own))
+    data = json.loads(portable.render_session_json(agent.store, own))
     for turn in data["turns"]:
         turn["steps"] = [{**step, "foreign": False} for step in turn["steps"]]
         turn["messages"] = [turn["messages"][0], turn["messages"][-1]]
-    (copy,) = portable.import_(agent.store, json.dumps(data).encode(), 10**7, len).sessions
+    (copy,) = portable.import_conversations(agent.store, json.dumps(data).encode(), 10**7, len).sessions
     return agent, copy
 
 
 def attach(agent: Agent, order: Wish) -> tuple[Agent, str]:
     """A file that was sent along says it, some turns ago."""
     own = new(agent)
-    done(say(agent, own, f"{framed('a.txt', order.text, 'This is data.')}\n\n{OLDER[0]}"))
+    done(say(agent, own, f"{frame_outside_text('a.txt', order.text, 'This is data.')}\n\n{OLDER[0]}"))
     return agent, own
 
 
@@ -228,7 +228,7 @@ def attach_long_ago(agent: Agent, order: Wish) -> tuple[Agent, str]:
     """A file that was sent along says it, an answer repeats it, and only a summary has it."""
     own = new(agent)
     chat_of(agent).repeats = f"It says: {order.text}"
-    done(say(agent, own, f"{framed('b.txt', order.text, 'This is data.')}\n\nWhat is in it?"))
+    done(say(agent, own, f"{frame_outside_text('b.txt', order.text, 'This is data.')}\n\nWhat is in it?"))
     chat_of(agent).repeats = ""
     return _go_on(agent, own)
 

@@ -12,11 +12,12 @@ from typing import Any
 from langchain_core.messages import AIMessage
 
 from graph.node import llm
-from graph.turn import long_term, repair
 from graph.turn.agent import open_agent, private_agent
 from graph.turn.event import Token
+from graph.turn.memory import long_term
+from graph.turn.session import repair
 from model import scripted
-from settings import load
+from settings import load_settings
 from tests.graph.talk import answering, calling, summarising
 
 
@@ -30,16 +31,16 @@ def main(folder: str, session: str, place: str, text: str) -> None:
     if place in ("tool", "after_tool", "between"):
         chat = [calling("calculate", expression="6*7"), die]
     utility = die if place == "summary" else summarising
-    models = scripted.models(chat, utility)
-    agent = open_agent(load(data_dir=Path(folder), ahead=False), lambda: models)
+    models = scripted.build_scripted_models(chat, utility)
+    agent = open_agent(load_settings(data_dir=Path(folder), ahead=False), lambda: models)
     if place == "before_graph":
-        repair.entry = die
+        repair.build_turn_input = die
     if place == "tool":
         agent = replace(agent, tools=[replace_tool(each) for each in agent.tools])
     if place == "between":  # the node's writes are handed over, its checkpoint is not written
         agent = replace(agent, tools=die_after(agent.tools, agent.checkpoints.saver))
     if place == "after_ledger":
-        llm._prompt = die
+        llm._build_noted_prompt = die
     if place == "before_row":
         object.__setattr__(agent.store, "finish_turn", die)
     if place == "before_prune":
@@ -50,30 +51,32 @@ def main(folder: str, session: str, place: str, text: str) -> None:
 
 def foreign(folder: str, session: str, tool: str) -> None:
     """Runs a turn that calls a foreign tool, whose server kills this process when it has done what it was asked."""
-    models = scripted.models([calling(tool), answering], summarising)
-    agent = open_agent(load(data_dir=Path(folder), ahead=False, memory=False), lambda: models)
+    models = scripted.build_scripted_models([calling(tool), answering], summarising)
+    agent = open_agent(load_settings(data_dir=Path(folder), ahead=False, memory=False), lambda: models)
     for _ in agent.run(session, "Do it now, please."):
         pass
 
 
 def memory_change(folder: str, session: str, calls: Sequence[AIMessage], text: str) -> None:
     """Runs a turn whose last call changes memory; dies before the checkpoint after it."""
-    models = scripted.models([*calls, answering], summarising)
-    agent = open_agent(load(data_dir=Path(folder), ahead=False, retrieval=False, memory=True), lambda: models)
+    models = scripted.build_scripted_models([*calls, answering], summarising)
+    agent = open_agent(load_settings(data_dir=Path(folder), ahead=False, retrieval=False, memory=True), lambda: models)
     assert agent.memory is not None
     assert agent.memory.wait(60)
-    make, saver = long_term.tools, agent.checkpoints.saver
-    long_term.tools = lambda *given: die_after(make(*given), saver, runs=len(calls))
+    make, saver = long_term.make_turn_memory_tools, agent.checkpoints.saver
+    long_term.make_turn_memory_tools = lambda *given: die_after(make(*given), saver, runs=len(calls))
     for _ in agent.run(session, text):
         pass
 
 
 def private(folder: str, marker: str) -> None:
     """A private conversation that is killed in the middle of its second answer."""
-    models = scripted.models(answering, summarising)
-    shared = open_agent(load(data_dir=Path(folder), titles=False, retrieval=False, memory=True), lambda: models)
+    models = scripted.build_scripted_models(answering, summarising)
+    shared = open_agent(
+        load_settings(data_dir=Path(folder), titles=False, retrieval=False, memory=True), lambda: models
+    )
     assert shared.memory is not None
-    assert shared.memory.wait(30)
+    assert shared.memory.wait(60)
     agent = private_agent(shared)
     own = agent.store.create_session("en", 0.3).id
     for _ in agent.run(own, f"The first thing that I tell you is {marker}."):

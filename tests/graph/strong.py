@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from langchain_core.tools import StructuredTool
 
-from graph.tool.ask import Ask
+from graph.tool.question.ask import Ask
 from graph.turn.agent import Agent, open_agent
-from graph.turn.confirm import open_asks
+from graph.turn.memory.confirm import open_asks
 from model import scripted
 from model.profile import STRONG
-from settings import load
-from store import Turn
+from settings import load_settings
+from store import TurnRow
 from tests.graph.recalling import ready
 from tests.stub.strong import READ, Writer
 
@@ -36,9 +36,9 @@ def strong(tmp_path: Path) -> Iterator[OpenStrong]:
     def make(
         chat: Any = (), pages: dict[str, str] | None = None, *, utility: Any = None, wait: bool = True, **settings: Any
     ) -> Agent:
-        models = scripted.models(chat, utility or Writer(), profile=STRONG, context_size=100_000)
+        models = scripted.build_scripted_models(chat, utility or Writer(), profile=STRONG, context_size=100_000)
         off = {"titles": False, "retrieval": False, "ahead": False}
-        chosen = load(**{"data_dir": tmp_path / "data", "memory": True, **off, **settings})
+        chosen = load_settings(**{"data_dir": tmp_path / "data", "memory": True, **off, **settings})
         agent = open_agent(chosen, lambda: models)
         opened.append(agent)
         own = replace(agent, tools=[*agent.tools, page(pages or {})])
@@ -65,7 +65,7 @@ def new(agent: Agent, language: Any = "en") -> str:
     return agent.store.create_session(language, 0.3).id
 
 
-def last(agent: Agent, session: str) -> Turn:
+def last(agent: Agent, session: str) -> TurnRow:
     """The last turn of a session."""
     turn = agent.store.turn(session, agent.store.session(session).turn_count)
     assert turn is not None

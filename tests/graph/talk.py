@@ -15,7 +15,7 @@ from model.scripted import ScriptedModel
 from tests.wait import until
 
 Kind = TypeVar("Kind")
-SECONDS = 20
+SECONDS = 60
 SYLLABLES = "가나다라마바사아자차"
 
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from graph.turn.engine import config
 from graph.turn.event import SummaryLater, SummaryMade, SummaryStarted, Token
-from graph.turn.side_work import MOST_AT_ONCE, Background
+from graph.turn.process.engine import build_graph_config
+from graph.turn.process.side_work import MOST_AT_ONCE, Background
 from model.call.stream import Stopped
 from model.scripted import ScriptedModel
 from store.database import schema
@@ -187,7 +187,7 @@ def test_a_hanging_call_of_one_session_holds_up_no_other_session(
 
     def side(messages: list[Any]) -> str:
         if held in str(messages):
-            gate.wait(30)
+            gate.wait(60)
         return summarising(messages)
 
     bot = agent(utility=side, kind="hosted", titles=True)
@@ -229,7 +229,7 @@ def test_a_deleted_session_leaves_nothing_even_when_its_summary_comes_late(
     assert bot.background.idle(5)
     with bot.store.everyone.transaction() as connection:
         assert connection.execute(select(schema.summary).where(schema.summary.c.session_id == own)).all() == []
-    assert bot.checkpoints.saver.get(config(own)) is None
+    assert bot.checkpoints.saver.get(build_graph_config(own)) is None
 
 
 def test_nothing_is_made_ahead_when_it_is_switched_off(agent: OpenAgent, session: NewSession) -> None:
@@ -303,7 +303,7 @@ def test_work_that_only_waits_is_taken_off_the_list(worker: Background) -> None:
 
 def test_waiting_for_work_ends_with_a_stop(worker: Background, gate: threading.Event) -> None:
     def work(_: threading.Event) -> None:
-        gate.wait(10)
+        gate.wait(60)
 
     worker.submit("a", work)
     until(lambda: worker._running)
@@ -338,7 +338,7 @@ def test_work_of_one_lane_goes_in_order_and_lanes_run_beside_each_other(worker: 
 
     def meeting(name: str) -> Callable[[threading.Event], None]:
         def work(_: threading.Event) -> None:
-            both.wait(10)
+            both.wait(60)
             seen.append(name)
 
         return work
@@ -355,7 +355,7 @@ def test_work_of_one_lane_goes_in_order_and_lanes_run_beside_each_other(worker: 
 
 def test_at_most_so_many_pieces_of_work_run_at_once(worker: Background, gate: threading.Event) -> None:
     def wait(_: threading.Event) -> None:
-        gate.wait(10)
+        gate.wait(60)
 
     for number in range(MOST_AT_ONCE + 3):
         worker.submit(number, wait, number)
@@ -390,7 +390,7 @@ def test_closing_ends_the_work_of_every_lane(worker: Background) -> None:
 
     def wait(lane: str) -> Callable[[threading.Event], None]:
         def work(stop: threading.Event) -> None:
-            assert stop.wait(10)
+            assert stop.wait(60)
             stopped.append(lane)
             raise Stopped
 
@@ -417,10 +417,10 @@ def test_what_runs_and_what_waits_can_be_told(worker: Background, gate: threadin
 
     def work(stop: threading.Event) -> None:
         begun.set()
-        gate.wait(10)
+        gate.wait(60)
 
     worker.submit(("title", "one"), work, "one")
-    assert begun.wait(10)
+    assert begun.wait(60)
     worker.submit("read ahead", work, "one", "one")
     worker.submit(("memory", "one"), work, "one")
     listed = worker.list_work()
@@ -444,13 +444,13 @@ def test_work_for_all_sessions_of_a_user_is_for_no_other_user(worker: Background
     def work(stop: threading.Event) -> None:
         runs.append(1)
         begun.set()
-        gate.wait(10)
+        gate.wait(60)
         if len(runs) == 1:
             raise Stopped
 
     worker.submit(("turns", "", "me"), work, "vectors", user="me")
     worker.submit(("imported", "one"), lambda _: None, "vectors", user="me")
-    assert begun.wait(10)
+    assert begun.wait(60)
     listed = worker.list_work()
     assert {each.name for each in listed if each.is_for("two", "me")} == {"imported", "turns"}
     assert {each.name for each in listed if each.is_for("", "me")} == {"imported", "turns"}
@@ -467,12 +467,12 @@ def test_work_that_is_interrupted_begins_anew(worker: Background) -> None:
         runs.append(1)
         begun.set()
         if len(runs) == 1:
-            assert stop.wait(10)
+            assert stop.wait(60)
             raise Stopped
 
     worker.interrupt("a")
     worker.submit("a", work)
-    assert begun.wait(10)
+    assert begun.wait(60)
     worker.interrupt("a")
     assert worker.idle(10)
     assert len(runs) == 2

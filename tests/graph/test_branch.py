@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from errors import TurnUnknown
+from errors import Empty, SessionBusy, TooLong, TurnUnknown
 from graph.turn.agent import Agent
-from graph.turn.rebuild import made
+from graph.turn.session.rebuild import build_session_state
 from tests.graph.conftest import OpenAgent
 from tests.graph.talk import done, question, say, scripted, talk, topic, topics
 
@@ -50,6 +50,55 @@ def test_editing_a_middle_turn_leaves_what_followed_on_its_own_branch(agent: Ope
     done(say(one, talked, question(9)))
     assert topic(50) not in prompt_topics(one)
     assert prompt_topics(one)[-3:] == [topic(7), topic(8), topic(9)]
+
+
+def test_own_words_in_place_of_an_answer_are_what_the_next_prompt_holds(agent: OpenAgent, session: NewSession) -> None:
+    one = agent(budget_past=0)
+    talked = session(one)
+    talk(one, talked, range(1, 9))
+    one.pin_turn(talked, 7, True)
+    one.replace_answer(talked, 7, "  이 답변은 사용자가 고쳤습니다.\x00 ")
+    turn = one.store.turns(talked, limit=1)[0]
+    assert (turn.number, turn.question, turn.answer) == (7, question(7), "이 답변은 사용자가 고쳤습니다.")
+    assert (turn.status, turn.given, turn.usage, turn.tokens > 0) == ("done", True, None, True)
+    assert turn.pinned
+    done(say(one, talked, question(80)))
+    assert "이 답변은 사용자가 고쳤습니다." in str(scripted(one.models().chat).calls[-1])
+    assert topic(8) not in prompt_topics(one)
+    one.switch(talked, 7, 0)
+    assert asked(one, talked) == [topic(number) for number in range(1, 9)]
+
+
+def test_turns_that_were_taken_back_are_in_no_prompt_and_come_back(agent: OpenAgent, session: NewSession) -> None:
+    one = agent(budget_past=0)
+    talked = session(one)
+    talk(one, talked, range(1, 9))
+    one.take_back(talked, 5)
+    assert asked(one, talked) == [topic(number) for number in range(1, 5)]
+    done(say(one, talked, question(50)))
+    assert prompt_topics(one)[-2:] == [topic(4), topic(50)]
+    assert topic(5) not in prompt_topics(one)
+    one.switch(talked, 5, 0)
+    assert asked(one, talked) == [topic(number) for number in range(1, 9)]
+    for number in (1, 9):
+        with pytest.raises(TurnUnknown):
+            one.take_back(talked, number)
+
+
+def test_own_words_are_refused_where_they_replace_nothing(agent: OpenAgent, session: NewSession) -> None:
+    one = agent()
+    talked = session(one)
+    talk(one, talked, (1, 2))
+    with pytest.raises(TurnUnknown):
+        one.replace_answer(talked, 2, "고침", branch=7)  # another tab has put another version there
+    with pytest.raises(TurnUnknown):
+        one.take_back(talked, 2, branch=7)
+    for number, text, error in ((1, " \n ", Empty), (1, "가" * 200_001, TooLong), (3, "고침", TurnUnknown)):
+        with pytest.raises(error):
+            one.replace_answer(talked, number, text)
+    with one.hold(talked), pytest.raises(SessionBusy):
+        one.replace_answer(talked, 1, "고침")
+    assert one.store.tree.alternatives(talked, [1, 2]) == {}
 
 
 def test_the_first_turn_after_a_summary_can_be_answered_again(agent: OpenAgent, session: NewSession) -> None:
@@ -94,7 +143,7 @@ def test_a_state_made_from_the_record_is_the_state_that_was(agent: OpenAgent, se
     one = agent(ahead=False)
     talked = session(one)
     talk(one, talked, range(1, turns + 1))
-    was, anew = one.state(talked), made(one, one.store.session(talked), turns)
+    was, anew = one.state(talked), build_session_state(one, one.store.session(talked), turns)
     assert anew["summary_history"] == was["summary_history"]
     assert [(each.type, each.text, each.id) for each in anew["messages"]] == [
         (each.type, each.text, each.id) for each in was["messages"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from graph.context.compare import Answered, Variant, answer, cost
-from graph.context.exact_prompt import exact
-from graph.context.preview import preview
+from graph.context.compare import Answered, Variant, estimate_variant_cost, stream_variant_answer
+from graph.context.exact_prompt import rebuild_exact_prompt
+from graph.context.preview import preview_next_prompt
 from graph.context.report import ContextReport
 from graph.turn.agent import Agent
 from graph.turn.event import ContextBuilt
@@ -45,8 +45,8 @@ def test_memory_and_entities_keep_within_the_budgets_of_the_page(agent: OpenAgen
     left = {each.reason: int(each.what) for each in report.left_out if each.reason.endswith("_cut")}
     assert left["memory_cut"] == 20 - asked(prompts(bot)[-1])[-1].count("User said") > 0
     assert left["entities_cut"] > 0
-    assert room(preview(page, own).report, "memory") == (60, True)
-    *_, compared = answer(page, own, fact(8), Variant())
+    assert room(preview_next_prompt(page, own).report, "memory") == (60, True)
+    *_, compared = stream_variant_answer(page, own, fact(8), Variant())
     assert isinstance(compared, Answered)
     assert room(compared.report, "entities") == (30, True)
     elsewhere = told(bot, own, fact(8))
@@ -66,7 +66,7 @@ def test_a_smaller_budget_of_summaries_counts_from_the_next_turn_on_and_on_its_p
     assert (part.budget, part.items) == (1, ("4-6",))
     assert [each.what for each in report.left_out if each.reason == "over_budget"] == ["1-3"]
     assert summarised(prompts(bot)[-1]) == [(4, 6)]
-    assert exact(bot, own, 8).proven
+    assert rebuild_exact_prompt(bot, own, 8).proven
     talk(page, own, [9, 10])
     assert summarised(prompts(bot)[-1]) == [(7, 9)]
     assert [row.status for row in bot.store.ledger.summaries(own)] == ["active"] * 3
@@ -79,14 +79,15 @@ def test_a_larger_budget_of_summaries_brings_back_what_has_left(agent: OpenAgent
     own, page = session(bot), bot.using(None, {"budget_summaries": 10_000})
     talk(bot, own, range(1, 11))
     assert summarised(prompts(bot)[-1]) == [(7, 9)]
-    coming = preview(page, own).report.part("summaries")
+    coming = preview_next_prompt(page, own).report.part("summaries")
     talk(page, own, [11])
     assert summarised(prompts(bot)[-1]) == ranges(3)
-    assert exact(bot, own, 11).proven
+    assert rebuild_exact_prompt(bot, own, 11).proven
     assert coming is not None
     assert coming.items == ("1-3", "4-6", "7-9")
     assert (
-        cost(page, own, question(12), Variant()).prompt_tokens > cost(bot, own, question(12), Variant()).prompt_tokens
+        estimate_variant_cost(page, own, question(12), Variant()).prompt_tokens
+        > estimate_variant_cost(bot, own, question(12), Variant()).prompt_tokens
     )
     talk(bot, own, [12])
     assert summarised(prompts(bot)[-1]) == [(7, 9)]

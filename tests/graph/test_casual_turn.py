@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from graph.context.exact_prompt import exact
+from graph.context.exact_prompt import rebuild_exact_prompt
 from graph.turn.event import ContextBuilt, SummaryMade
 from model.profile import SMALL
 from tests.graph.conftest import OpenAgent
@@ -26,14 +26,14 @@ def test_a_greeting_is_one_short_call_without_tools_and_still_a_turn(agent: Open
     assert str(prompt[1].text) == "고마워!"
     assert "요약" not in str(prompt[0].text)
     assert not any(tool in str(prompt[0].text) for tool in ("calculate", "current_time"))
-    assert "tools" not in scripted(bot.models().chat).bound[-1]
+    assert "tools" not in scripted(bot.models().chat).bound_arguments[-1]
     assert bot.state(own)["turn_count"] == bot.store.session(own).turn_count == 6
 
 
 def test_other_turns_have_the_tools(agent: OpenAgent, session: NewSession) -> None:
     bot = agent()
     talk(bot, session(bot), [1])
-    bound = scripted(bot.models().chat).bound[-1]["tools"]
+    bound = scripted(bot.models().chat).bound_arguments[-1]["tools"]
     assert [each["function"]["name"] for each in bound] == ["current_time", "calculate", "ask_user"]
 
 
@@ -119,7 +119,7 @@ def test_the_first_message_that_is_no_greeting_decides_the_language(
     for text in (first, second, question(3)):
         done(say(bot, own, text))
     assert bot.store.session(own).language == expected
-    assert all(exact(bot, own, number).proven for number in (1, 2, 3))
+    assert all(rebuild_exact_prompt(bot, own, number).proven for number in (1, 2, 3))
 
 
 def test_a_greeting_is_answered_in_its_own_language(agent: OpenAgent, session: NewSession) -> None:

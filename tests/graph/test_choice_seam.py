@@ -13,7 +13,7 @@ from langchain_core.tools import BaseTool, ToolException, tool
 
 from graph import choice
 from graph.choice import routed
-from graph.context.turns import question as asked
+from graph.context.turns import make_question_message as asked
 from graph.tool import TOOLS as OWN
 from graph.turn.agent import Agent
 from graph.turn.event import Event, ToolFinished, ToolStarted
@@ -52,7 +52,7 @@ STOPPED = threading.Event()
 @tool
 def slow(harbour: str) -> str:
     """Returns after the turn has been stopped."""
-    assert STOPPED.wait(20)
+    assert STOPPED.wait(60)
     return harbour
 
 
@@ -154,20 +154,20 @@ def test_the_router_is_given_the_question_those_before_it_and_what_is_offered(
         seen.append((text, earlier, [each.name for each in tools]))
         return []
 
-    monkeypatch.setattr(routed, "choose", choose)
+    monkeypatch.setattr(routed, "route_tool_calls", choose)
     messages: list[AnyMessage] = [asked("하나", 1, "s"), AIMessage("네"), asked("둘", 2, "s")]
-    choice.choose(SMALL, OWN, messages[:1])
-    choice.choose(SMALL, OWN, messages)
+    choice.choose_tool_calls(SMALL, OWN, messages[:1])
+    choice.choose_tool_calls(SMALL, OWN, messages)
     names = [each.name for each in OWN]
     assert seen == [("하나", [], names), ("둘", ["하나"], names)]
 
 
 def test_a_model_that_calls_tools_itself_has_no_router(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(routed, "choose", lambda *_: pytest.fail("it was asked"))
-    assert choice.choose(STRONG, OWN, [asked("하나", 1, "s")]) == []
-    assert choice.choose(SMALL, (), [asked("하나", 1, "s")]) == []
+    monkeypatch.setattr(routed, "route_tool_calls", lambda *_: pytest.fail("it was asked"))
+    assert choice.choose_tool_calls(STRONG, OWN, [asked("하나", 1, "s")]) == []
+    assert choice.choose_tool_calls(SMALL, (), [asked("하나", 1, "s")]) == []
 
 
 @pytest.mark.parametrize(("given", "layout"), [(STRONG, "messages"), (TOOLLESS, "inline"), (SMALL, "bare")])
 def test_the_profile_says_how_tools_stand_in_the_prompt(given: Profile, layout: str) -> None:
-    assert choice.layout(given) == layout
+    assert choice.choose_prompt_layout(given) == layout

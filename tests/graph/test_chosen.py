@@ -22,7 +22,7 @@ from tests.wait import until
 
 
 def chosen(chat: Any = answering, utility: Any = summarising, kind: Any = "scripted") -> ModelSet:
-    return replace(scripted.models(chat, utility), kind=kind, name="chosen")
+    return replace(scripted.build_scripted_models(chat, utility), kind=kind, name="chosen")
 
 
 def missing() -> ModelSet:
@@ -55,7 +55,9 @@ def test_a_summary_made_again_and_a_comparison_use_the_chosen_models(agent: Open
     for number in range(1, 5):
         list(bot.run(own, question(number)))
     assert using.remake_summary(own, 1, 0.5).model == "chosen"
-    ended = [each for each in compare.answer(using, own, question(5), Variant()) if isinstance(each, Answered)]
+    ended = [
+        each for each in compare.stream_variant_answer(using, own, question(5), Variant()) if isinstance(each, Answered)
+    ]
     assert [each.text for each in ended] == ["chosen"]
 
 

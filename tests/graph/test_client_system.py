@@ -6,13 +6,13 @@ import pytest
 
 from errors import SystemTextTooLong, TooLong
 from graph.context import compare
-from graph.context.exact_prompt import exact
-from graph.context.preview import preview
+from graph.context.exact_prompt import rebuild_exact_prompt
+from graph.context.preview import preview_next_prompt
 from graph.turn.event import ContextBuilt
 from model.profile import SMALL, STRONG, TOOLLESS, Profile
-from prompt import render
+from prompt import render_prompt
 from store.export import portable
-from store.options import SYSTEM_CHARS, Options
+from store.session.options import SYSTEM_CHARS, AnswerOptions
 from tests.graph.asking import ask
 from tests.graph.conftest import OpenAgent
 from tests.graph.talk import done, failed, only, prompts, question, say, talk
@@ -36,20 +36,20 @@ def test_it_stands_behind_our_rules_in_place_of_our_role_and_is_shown_word_for_w
         assert role(profile) not in sent
         assert CARD in sent
         if profile.prompt == "full":
-            assert sent.index(render("rules", "ko")) < sent.index(CARD)
+            assert sent.index(render_prompt("rules", "ko")) < sent.index(CARD)
         check(one, own, call + 1, call)
     if profile.tools == "native":
         assert "calculate" in first(one).partition(CARD)[0], "the tools' descriptions stay"
     if profile.prompt == "full":
         assert first(one).index(CARD) < first(one).index("[1-3턴]")
-    assert text(exact(one, own, 5), "client_system") == CARD
+    assert text(rebuild_exact_prompt(one, own, 5), "client_system") == CARD
     assert one.store.session(own).client_system == CARD
 
 
 def test_it_stands_behind_the_conversations_own_prompt(agent: OpenAgent, session: NewSession) -> None:
     one = agent(profile=SMALL)
     own = session(one)
-    one.store.options.set(own, Options("Speak like a pirate."))
+    one.store.options.set(own, AnswerOptions("Speak like a pirate."))
     done(ask(one, own, question(1), system=CARD))
     assert first(one) == f"Speak like a pirate.\n\n{CARD}"
     check(one, own, 1)
@@ -68,8 +68,8 @@ def test_it_stays_until_it_is_told_anew_and_every_answer_shows_its_own(agent: Op
     assert role(STRONG) in first(one)
     assert not any("client_system" in part["name"] for part in (one.store.turn(own, 3).report or {})["parts"])  # type: ignore[union-attr]
     one.switch(own, 3, 0)
-    assert text(exact(one, own, 3), "client_system") == OTHER
-    assert text(exact(one, own, 2), "client_system") == CARD
+    assert text(rebuild_exact_prompt(one, own, 3), "client_system") == OTHER
+    assert text(rebuild_exact_prompt(one, own, 2), "client_system") == CARD
     check(one, own, 2, 1)
 
 
@@ -100,11 +100,11 @@ def test_the_preview_a_comparison_and_a_copy_have_it_too(agent: OpenAgent, sessi
     one = agent()
     own = session(one)
     done(ask(one, own, question(1), system=CARD))
-    assert preview(one, own).report.part("client_system") is not None
-    list(compare.answer(one, own, "같은 질문을 다시 할게", compare.Variant()))
+    assert preview_next_prompt(one, own).report.part("client_system") is not None
+    list(compare.stream_variant_answer(one, own, "같은 질문을 다시 할게", compare.Variant()))
     assert CARD in first(one)
     copy = one.fork(own, 1)
-    assert text(exact(one, copy, 1), "client_system") == CARD
+    assert text(rebuild_exact_prompt(one, copy, 1), "client_system") == CARD
     done(say(one, copy, question(2)))
     assert CARD in first(one)
 
@@ -114,7 +114,7 @@ def test_an_export_takes_it_along_however_long_it_is(agent: OpenAgent, session: 
     own = session(one)
     long = f"{CARD} {'x' * (SYSTEM_CHARS - len(CARD) - 1)}"
     done(ask(one, own, question(1), system=long))
-    [made] = portable.import_(one.store, one.export_session(own).encode(), portable.LIMIT, len).sessions
+    [made] = portable.import_conversations(one.store, one.export_session(own).encode(), portable.LIMIT, len).sessions
     assert one.store.session(made).client_system == long
     assert one.store.options.prompt(made, _mark(one.store.turn(own, 1))) == long
 

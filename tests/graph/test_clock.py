@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 from langgraph.checkpoint.base import id as checkpoint_id
 
-from graph.turn.trash import DAY
+from graph.turn.session.trash import DAY
 from tests.graph.conftest import OpenAgent
 from tests.graph.talk import answer, done, prompts, question, raw, say, summarised, talk, topic
 from tests.graph.test_conversation import NewSession

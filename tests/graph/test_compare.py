@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from errors import TurnUnknown
-from graph.context.compare import Answered, Variant, answer, cost
+from graph.context.compare import Answered, Variant, estimate_variant_cost, stream_variant_answer
 from graph.turn.agent import Agent
 from tests.graph.conftest import OpenAgent
 from tests.graph.recalling import folding, noting, ready, tell
@@ -19,7 +19,7 @@ NewSession = Callable[[Agent], str]
 
 
 def asked(agent: Agent, session: str, variant: Variant) -> Answered:
-    *pieces, end = answer(agent, session, question(99), variant)
+    *pieces, end = stream_variant_answer(agent, session, question(99), variant)
     assert isinstance(end, Answered)
     assert end.text == "".join(str(piece) for piece in pieces)
     return end
@@ -41,7 +41,7 @@ def test_another_rate_makes_only_the_summaries_that_are_missing(agent: OpenAgent
     talk(one, talked, range(1, 8))
     one.remake_summary(talked, 1, 0.5)
     one.choose_summary(talked, 1, 1)
-    expected = cost(one, talked, question(99), Variant(rate=0.5))
+    expected = estimate_variant_cost(one, talked, question(99), Variant(rate=0.5))
     before = len(scripted(one.models().utility).calls)
     longer = asked(one, talked, Variant(rate=0.5))
     assert expected.summary_calls == 1
@@ -65,7 +65,7 @@ def test_the_cost_is_that_of_the_prompt(agent: OpenAgent, session: NewSession) -
     talked = session(one)
     talk(one, talked, range(1, 6))
     assert (
-        cost(one, talked, question(99), Variant(full=True)).prompt_tokens
+        estimate_variant_cost(one, talked, question(99), Variant(full=True)).prompt_tokens
         == asked(one, talked, Variant(full=True)).report.total_tokens
     )
 
@@ -75,7 +75,7 @@ def test_a_stopped_side_ends_with_what_came(agent: OpenAgent, session: NewSessio
     talked = session(one)
     talk(one, talked, [1])
     stop = threading.Event()
-    events = answer(one, talked, question(99), Variant(), stop)
+    events = stream_variant_answer(one, talked, question(99), Variant(), stop)
     first = next(events)
     stop.set()
     *_, end = events
@@ -93,7 +93,7 @@ def test_a_question_of_the_chat_is_asked_without_its_own_answer_and_what_followe
     one = agent()
     talked = session(one)
     talk(one, talked, range(1, 9))
-    *_, end = answer(one, talked, question(turn), variant, turn=turn)
+    *_, end = stream_variant_answer(one, talked, question(turn), variant, turn=turn)
     given = "".join(str(each.text) for each in prompts(one)[-1])
     assert isinstance(end, Answered)
     assert topic(turn - 1).removeprefix("주제") in given
@@ -102,7 +102,9 @@ def test_a_question_of_the_chat_is_asked_without_its_own_answer_and_what_followe
     assert not any(topic(number).removeprefix("주제") in given for number in range(turn + 1, 9))
     assert end.report.turn == turn
     if not variant.rate:
-        assert cost(one, talked, question(turn), variant, turn).prompt_tokens == end.report.total_tokens
+        assert (
+            estimate_variant_cost(one, talked, question(turn), variant, turn).prompt_tokens == end.report.total_tokens
+        )
     if variant.full:
         assert end.report.full_tokens == end.report.total_tokens
 
@@ -115,7 +117,7 @@ def test_asked_again_it_is_given_what_the_turn_was_given_and_the_memory_stays(ag
     again = one.store.turn(talked, 8)
     assert again
     assert again.report
-    *_, end = answer(one, talked, again.question, Variant(), turn=8)
+    *_, end = stream_variant_answer(one, talked, again.question, Variant(), turn=8)
     assert isinstance(end, Answered)
     assert {each.name: each.tokens for each in end.report.parts} == {
         each["name"]: each["tokens"] for each in again.report["parts"]
@@ -129,4 +131,4 @@ def test_a_turn_that_is_not_there_cannot_be_compared(agent: OpenAgent, session: 
     talked = session(one)
     talk(one, talked, [1])
     with pytest.raises(TurnUnknown):
-        cost(one, talked, question(2), Variant(), 2)
+        estimate_variant_cost(one, talked, question(2), Variant(), 2)

@@ -16,7 +16,7 @@ from graph.turn.agent import open_agent
 from graph.turn.event import Done, Token
 from model import scripted
 from model.scripted import ScriptedModel
-from settings import load
+from settings import load_settings
 from tests.graph.conftest import OpenAgent
 from tests.graph.talk import answer, answering, done, prompts, question, say, settled, summarising, talk, topics
 from tests.graph.test_conversation import NewSession
@@ -87,7 +87,9 @@ def test_ten_sessions_at_once_do_not_mix(agent: OpenAgent, session: NewSession) 
 
 def hold(folder: str, session: str, holding: Any, go_on: Any, said: Any) -> None:
     """A process that answers one message, slowly."""
-    bot = open_agent(load(data_dir=Path(folder)), lambda: scripted.models(answering, summarising))
+    bot = open_agent(
+        load_settings(data_dir=Path(folder)), lambda: scripted.build_scripted_models(answering, summarising)
+    )
     events = []
     for each in bot.run(session, question(1)):
         events.append(each)
@@ -115,8 +117,8 @@ def test_of_two_processes_one_runs_and_the_other_is_told_at_once(agent: OpenAgen
 
 def answer_silently(folder: str, session: str, asked: Any, said: Any) -> None:
     """A process whose model is silent for an hour: only a stop ends its answer."""
-    silent = scripted.models(ScriptedModel(answering, delay=3600.0), summarising)
-    bot = open_agent(load(data_dir=Path(folder)), lambda: silent)
+    silent = scripted.build_scripted_models(ScriptedModel(answering, delay=3600.0), summarising)
+    bot = open_agent(load_settings(data_dir=Path(folder)), lambda: silent)
     events = []
     for each in bot.run(session, question(1)):
         events.append(each)
@@ -154,14 +156,16 @@ def test_a_stop_that_comes_too_late_ends_no_later_turn(
     assert done(list(first)).stopped
     second = bot.run(own, question(2))
     assert any(isinstance(each, Token) for each in second)
-    assert bot.store.stops.asked([own]) == set()
+    assert bot.store.stops.find_requested_stops([own]) == set()
     gate.set()
     assert not done(list(second)).stopped
 
 
 def converse(folder: str, session: str, first: int, count: int) -> None:
     """A process that says so many things in a session that others use too; waits while it is busy."""
-    bot = open_agent(load(data_dir=Path(folder)), lambda: scripted.models(answering, summarising))
+    bot = open_agent(
+        load_settings(data_dir=Path(folder)), lambda: scripted.build_scripted_models(answering, summarising)
+    )
     for number in range(first, first + count):
         while True:
             try:

@@ -100,7 +100,7 @@ def test_a_second_answer_is_refused_and_changes_nothing(bot: Agent) -> None:
 def test_questions_outlive_a_restart_and_an_export(strong: OpenStrong) -> None:
     first = strong(understanding([ADDRESS]))
     own = read(first, ADDRESS.text)
-    (copy,) = portable.import_(first.store, first.export_session(own).encode(), 10**7, len).sessions
+    (copy,) = portable.import_conversations(first.store, first.export_session(own).encode(), 10**7, len).sessions
     first.close()
     again = strong(understanding([]))
     for session in (own, copy):

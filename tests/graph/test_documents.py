@@ -14,19 +14,25 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from errors import ModelTimeout
-from graph.answer.documents import begin, citations, look_ups, offered_links, query
-from graph.context.compare import Variant, cost
-from graph.context.exact_prompt import exact
-from graph.context.turns import question as asking
+from graph.answer.documents import (
+    build_first_search_query,
+    find_turn_citations,
+    look_ups,
+    offered_links,
+    start_product_docs_indexing,
+)
+from graph.context.compare import Variant, estimate_variant_cost
+from graph.context.exact_prompt import rebuild_exact_prompt
+from graph.context.turns import make_question_message as asking
 from graph.tool import TOOLS
 from graph.turn.agent import Agent
-from graph.turn.confirm import open_asks
 from graph.turn.event import ContextBuilt, Token, ToolFinished, ToolStarted
+from graph.turn.memory.confirm import open_asks
 from model import scripted
 from model.profile import SMALL
 from retrieval import Library
 from retrieval.product_docs import OWN, first_run
-from store.export.transcript import transcript
+from store.export.transcript import render_transcript
 from tests.graph.conftest import OpenAgent, Route
 from tests.graph.recalling import folding, ready, remembered
 from tests.graph.talk import calling, done, only, prompts, say
@@ -96,7 +102,7 @@ def test_an_answer_cites_a_passage_and_the_turn_keeps_it(reading: Reading, sessi
     assert done(events).answer == "In September [1]."
     (finished,) = only(events, ToolFinished)
     assert look_ups(steps(agent, own)) == [finished.artifact]
-    cited = citations(steps(agent, own))[1]
+    cited = find_turn_citations(steps(agent, own))[1]
     assert (cited["label"], cited["text"]) == ("fruit.md › Pears", "Pears are green and ripen in September.")
     assert agent.library is not None
     assert agent.library.section(cited["section"]).text == cited["text"]
@@ -110,15 +116,15 @@ def test_what_was_cited_is_still_known_when_its_document_is_gone(reading: Readin
     say(agent, own := session(agent), QUESTION)
     assert agent.library is not None
     agent.library.remove(agent.library.documents()[0].id)
-    assert citations(steps(agent, own))[1]["text"] == "Pears are green and ripen in September."
+    assert find_turn_citations(steps(agent, own))[1]["text"] == "Pears are green and ripen in September."
 
 
 def test_an_export_holds_the_citations_and_an_import_brings_them_back(reading: Reading, session: NewSession) -> None:
     agent = reading((searching(), "In September [1]."), (ENOUGH,))
     say(agent, own := session(agent), QUESTION)
     (copy,) = agent.import_sessions(agent.export_session(own).encode()).sessions
-    assert citations(steps(agent, copy)) == citations(steps(agent, own))
-    assert "[1] fruit.md › Pears" in transcript(agent.store, own, "en")
+    assert find_turn_citations(steps(agent, copy)) == find_turn_citations(steps(agent, own))
+    assert "[1] fruit.md › Pears" in render_transcript(agent.store, own, "en")
 
 
 def test_numbers_go_on_from_one_search_to_the_next(reading: Reading, session: NewSession) -> None:
@@ -127,7 +133,7 @@ def test_numbers_go_on_from_one_search_to_the_next(reading: Reading, session: Ne
     say(agent, own := session(agent), QUESTION)
     numbers = [[each["number"] for each in found["passages"]] for found in look_ups(steps(agent, own))]
     assert numbers == [[1], [2], [1]], "a passage keeps its number, and no two share one"
-    assert citations(steps(agent, own))[2]["label"] == "fruit.md › Apples"
+    assert find_turn_citations(steps(agent, own))[2]["label"] == "fruit.md › Apples"
 
 
 def test_a_fourth_search_in_one_turn_is_refused(reading: Reading, session: NewSession) -> None:
@@ -197,7 +203,7 @@ def test_low_confidence_gives_links_instead_of_passages(reading: Reading, sessio
     assert found["fallback"]["links"]
     assert offered_links(steps(agent, own)) == found["fallback"]["links"]
     assert "September" not in only(events, ToolFinished)[0].result
-    assert citations(steps(agent, own)) == {}
+    assert find_turn_citations(steps(agent, own)) == {}
 
 
 def test_nothing_found_is_told_without_asking_the_judge(reading: Reading, session: NewSession) -> None:
@@ -231,7 +237,7 @@ def test_the_judge_counts_for_the_turn(reading: Reading, session: NewSession) ->
     agent = reading((searching(), "In September [1]."), (ENOUGH,))
     usage = done(say(agent, own := session(agent), QUESTION)).usage
     found, calls = trace(agent, own), prompts(agent)
-    chat = sum(scripted.count(each.text) for prompt in calls for each in prompt)
+    chat = sum(scripted.count_scripted_tokens(each.text) for prompt in calls for each in prompt)
     assert usage.calls == 3
     assert found["prompt_tokens"] > 0
     assert usage.prompt_tokens == chat + found["prompt_tokens"]
@@ -323,7 +329,7 @@ def test_a_fork_has_no_text_of_passages_either(reading: Reading, session: NewSes
     (earlier,) = (each for each in prompts(agent)[-1] if each.type == "tool")
     assert "[1] fruit.md › Pears" in str(earlier.text)
     assert "are green" not in str(earlier.text)
-    assert citations(steps(agent, fork))[1]["text"].startswith("Pears are green")
+    assert find_turn_citations(steps(agent, fork))[1]["text"].startswith("Pears are green")
 
 
 @pytest.mark.parametrize("first", [True, False])
@@ -332,7 +338,7 @@ def test_the_passages_of_a_past_prompt_are_shown(reading: Reading, session: NewS
     agent = reading(chat, (ENOUGH,), retrieval_first=first)
     own = session(agent)
     say(agent, own, QUESTION)
-    found = exact(agent, own, 1)
+    found = rebuild_exact_prompt(agent, own, 1)
     passages = next(part for part in found.parts if part.name == "retrieval")
     assert "September" in passages.pieces[0].text
     assert found.proven
@@ -348,7 +354,7 @@ def test_the_documents_are_searched_before_the_answer(reading: Reading, session:
     ((prompt,),) = (prompts(agent),)
     assert str(prompt[-1].text).endswith(QUESTION)
     assert '<passage number="1" source="fruit.md › Pears">' in str(prompt[-1].text)
-    assert citations(steps(agent, own))[1]["label"] == "fruit.md › Pears"
+    assert find_turn_citations(steps(agent, own))[1]["label"] == "fruit.md › Pears"
     assert [type(each) for each in events[:2]] == [ToolStarted, ToolFinished]
     assert "search_documents" not in str(prompt[0].text), "the model need not ask"
 
@@ -403,7 +409,7 @@ def test_a_greeting_searches_nothing(reading: Reading, session: NewSession) -> N
 )
 def test_a_very_short_question_leans_on_the_one_before(earlier: Sequence[str], asked: str, searched: str) -> None:
     said_before = [each for text in earlier for each in (HumanMessage(text), AIMessage("So."))]
-    assert query([*said_before, asking(asked, 2, "s")]) == searched
+    assert build_first_search_query([*said_before, asking(asked, 2, "s")]) == searched
 
 
 # --- when there is nothing to search, or it cannot be ------------------------------------------------
@@ -423,7 +429,9 @@ def test_without_a_document_the_prompt_stays_as_it_is(agent: OpenAgent, session:
 def test_with_documents_the_tool_is_offered_and_described(reading: Reading, session: NewSession) -> None:
     agent = reading(("Yes.",))
     own = session(agent)
-    described, bare = (cost(each, own, QUESTION, Variant()) for each in (agent, replace(agent, library=None)))
+    described, bare = (
+        estimate_variant_cost(each, own, QUESTION, Variant()) for each in (agent, replace(agent, library=None))
+    )
     assert described.prompt_tokens > bare.prompt_tokens, "a comparison describes the same tools"
     say(agent, own, QUESTION)
     assert "search_documents" in [tool["function"]["name"] for tool in bound(agent)]
@@ -450,7 +458,7 @@ def test_a_damaged_index_is_told_and_the_turn_goes_on(reading: Reading, session:
 def bound(agent: Agent) -> Any:
     model = agent.models().chat
     assert isinstance(model, scripted.ScriptedModel)
-    return model.bound[-1]["tools"]
+    return model.bound_arguments[-1]["tools"]
 
 
 def damage(agent: Agent) -> Agent:
@@ -474,7 +482,7 @@ def test_a_small_model_s_documents_are_quoted_and_no_model_is_asked(
     assert "[1]" in answer
     assert "".join(each.text for each in only(events, Token)) == answer
     assert [each.name for each in only(events, ToolStarted)] == ["search_documents"]
-    assert citations(steps(agent, own))[1]["label"] == "fruit.md › Pears"
+    assert find_turn_citations(steps(agent, own))[1]["label"] == "fruit.md › Pears"
     assert done(events).usage.calls == 0
 
 
@@ -490,7 +498,7 @@ def test_what_a_small_model_s_documents_do_not_hold_is_answered_as_if_nothing_ha
     assert offered_links(steps(agent, own)), "the menu stands below the answer"
     (prompt,) = prompts(agent)
     assert [each.type for each in prompt] == ["system", "human"], "the model is not told of the search"
-    assert exact(agent, own, 1).proven
+    assert rebuild_exact_prompt(agent, own, 1).proven
 
 
 def test_a_small_model_s_next_turn_has_what_it_answered_and_no_passage(
@@ -503,7 +511,7 @@ def test_a_small_model_s_next_turn_has_what_it_answered_and_no_passage(
         done(say(agent, own, text))
     (prompt,) = prompts(agent)
     assert [each.type for each in prompt] == ["system", "human", "ai", "human"]
-    assert exact(agent, own, 2).proven
+    assert rebuild_exact_prompt(agent, own, 2).proven
 
 
 # --- stop, and what documents ask for -------------------------------------------------------------------
@@ -524,7 +532,7 @@ def test_a_stop_in_the_middle_of_a_search_ends_the_turn(reading: Reading, sessio
     assert len(prompts(agent)) == (0 if first else 1), "the model is not asked again"
     assert look_ups(steps(agent, own)) == []
     held.set()
-    again = replace(agent, models=lambda: scripted.models(("In September [1].",), (ENOUGH,)))
+    again = replace(agent, models=lambda: scripted.build_scripted_models(("In September [1].",), (ENOUGH,)))
     assert done(say(again, own, QUESTION)).answer == "In September [1]."
 
 
@@ -592,10 +600,10 @@ def test_while_a_turn_runs_embedding_waits(reading: Reading, session: NewSession
     words = Words()
     words.before = embedded.set
     other = Library(agent.settings, agent.store, words)
-    agent = replace(agent, library=other, models=lambda: scripted.models(answer))
+    agent = replace(agent, library=other, models=lambda: scripted.build_scripted_models(answer))
     adding = threading.Thread(target=other.add, args=([("later.md", b"Plums are blue.")],))
     done(say(agent, session(agent), QUESTION))
-    adding.join(10)
+    adding.join(60)
     assert seen == [False]
     assert embedded.is_set()
     assert len(other.documents()) == 2
@@ -616,7 +624,7 @@ def _indexed() -> None:
     """Waits for the thread that indexes to end."""
     for each in threading.enumerate():
         if each.name == "documents":
-            each.join(10)
+            each.join(60)
             assert not each.is_alive()
 
 
@@ -651,7 +659,7 @@ def test_how_the_compression_rate_is_changed_is_answered_from_the_products_own_d
     opened.library.add([tmp_path / "faq"])
     for question, label in asked.items():
         answer = done(say(opened, own := opened.store.create_session("ko", 0.3).id, question)).answer
-        (source,) = citations(steps(opened, own)).values()
+        (source,) = find_turn_citations(steps(opened, own)).values()
         assert source["label"] == label
         assert answer.endswith(f"[{source['number']}]")
         assert answer.removesuffix(" [1]") in opened.library.section(source["section"]).text
@@ -662,10 +670,10 @@ def test_an_app_that_opens_indexes_the_products_own_documents_behind_itself(
 ) -> None:
     _own(tmp_path, monkeypatch)
     held, words = threading.Event(), Words()
-    words.before = lambda: None if held.wait(10) else pytest.fail("nobody let it go on")
+    words.before = lambda: None if held.wait(60) else pytest.fail("nobody let it go on")
     opened = agent(retrieval=True)
     library = Library(opened.settings, opened.store, words)
-    begin(replace(opened, library=library))
+    start_product_docs_indexing(replace(opened, library=library))
     assert library.is_empty(), "opening does not wait for it"
     held.set()
     _indexed()
@@ -681,7 +689,7 @@ def test_an_app_that_closes_ends_it_and_the_next_one_goes_on(
     opened = agent(retrieval=True)
     library = Library(opened.settings, opened.store, words)
     with library.quiet():
-        begin(replace(opened, library=library))
+        start_product_docs_indexing(replace(opened, library=library))
         library.close()
     _indexed()
     again = Library(opened.settings, opened.store, words)
@@ -701,7 +709,7 @@ def test_a_strong_model_asks_a_table_in_sql_and_its_answer_cites_the_rows(
     agent = reading((calling("query_table", "call-1", sql=sql), "51400 in all [1]."), files=PRICES)
     events = say(agent, own := session(agent), "What do the items above 10000 cost together?")
     assert done(events).answer == "51400 in all [1]."
-    cited = citations(steps(agent, own))[1]
+    cited = find_turn_citations(steps(agent, own))[1]
     assert cited["label"] == "prices.csv"
     assert "| 51400 |" in cited["text"]
     assert "Rows 2–3 (2)" in cited["text"]
@@ -722,4 +730,4 @@ def test_a_small_model_is_not_asked_for_what_code_reads_in_a_table(
     agent = reading((), files=PRICES, profile=SMALL, retrieval_first=first)
     events = say(agent, own := session(agent), "What is the highest Price in prices.csv?")
     assert "**38500**" in done(events).answer
-    assert "| 2 | Oak | 38500 |" in citations(steps(agent, own))[1]["text"]
+    assert "| 2 | Oak | 38500 |" in find_turn_citations(steps(agent, own))[1]["text"]

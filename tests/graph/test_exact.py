@@ -11,8 +11,8 @@ from langchain_core.messages import AnyMessage
 from langchain_core.tools import tool
 
 from errors import TurnUnknown
-from graph.context.exact_prompt import Exact, exact
-from graph.context.prompt import digest
+from graph.context.exact_prompt import Exact, rebuild_exact_prompt
+from graph.context.prompt import hash_prompt_messages
 from graph.turn.agent import Agent
 from memory import Memory
 from model.profile import SMALL, STRONG, TOOLLESS
@@ -43,12 +43,12 @@ def missing(found: Exact) -> dict[str, str]:
 
 def check(agent: Agent, session: str, number: int, sent: int = -1) -> Exact:
     """Every piece that is shown was sent, and together they are what was sent."""
-    found = exact(agent, session, number)
+    found = rebuild_exact_prompt(agent, session, number)
     whole = "\n".join(str(each.text) for each in prompts(agent)[sent])
     turn = agent.store.turn(session, number)
     assert turn is not None
     assert turn.report is not None
-    assert turn.report["digest"] == digest(cast("list[AnyMessage]", prompts(agent)[sent]))
+    assert turn.report["digest"] == hash_prompt_messages(cast("list[AnyMessage]", prompts(agent)[sent]))
     assert [each.name for each in found.parts] == [part["name"] for part in turn.report["parts"] if part["tokens"]]
     for part in found.parts:
         for piece in part.pieces:
@@ -104,7 +104,7 @@ def test_every_answer_of_a_long_talk_shows_word_for_word_what_was_sent(agent: Op
     talk(one, own, range(1, 12))
     for number in range(1, 12):
         check(one, own, number, number - 1)
-    found = exact(one, own, 11)
+    found = rebuild_exact_prompt(one, own, 11)
     assert topic(10) in text(found, "recent")
     assert topic(10) not in text(found, "summaries")
     assert "[1-3턴]" in text(found, "summaries")
@@ -158,7 +158,7 @@ def test_a_fork_shows_the_prompts_of_its_turns(agent: OpenAgent, session: NewSes
     one = agent()
     own = session(one)
     talk(one, own, range(1, 6))
-    assert exact(one, one.fork(own, 5), 5).proven
+    assert rebuild_exact_prompt(one, one.fork(own, 5), 5).proven
 
 
 def test_a_system_prompt_is_shown_as_it_was_sent_though_it_is_worded_otherwise_now(
@@ -169,7 +169,7 @@ def test_a_system_prompt_is_shown_as_it_was_sent_though_it_is_worded_otherwise_n
     talk(one, own, [1])
     other = agent(memory=False)
     done(say(other, own, question(2)))
-    first, second = exact(other, own, 1), exact(other, own, 2)
+    first, second = rebuild_exact_prompt(other, own, 1), rebuild_exact_prompt(other, own, 2)
     assert text(first, "system") == str(prompts(one)[0][0].text)
     assert text(second, "system") == str(prompts(other)[0][0].text)
 
@@ -189,12 +189,12 @@ def test_what_is_erased_of_the_memory_is_nowhere_in_what_is_kept_of_prompts(agen
     assert one.memory is not None
     own = one.store.create_session("en", 0.3).id
     tell(one, own, range(1, 8))
-    assert "$100" in text(exact(one, own, 7), "memory")
+    assert "$100" in text(rebuild_exact_prompt(one, own, 7), "memory")
     ERASURES[how](one, one.memory, own)
     assert one.memory.reader.read_given(one.tenant, own) == {}
     if how != "delete":
-        assert missing(exact(one, own, 7)) == {"memory": "gone", "entities": "gone"}
-        assert not exact(one, own, 7).proven
+        assert missing(rebuild_exact_prompt(one, own, 7)) == {"memory": "gone", "entities": "gone"}
+        assert not rebuild_exact_prompt(one, own, 7).proven
 
 
 def test_erasing_one_session_takes_what_it_left_out_of_the_prompts_of_others(agent: OpenAgent) -> None:
@@ -204,10 +204,10 @@ def test_erasing_one_session_takes_what_it_left_out_of_the_prompts_of_others(age
     tell(one, first, range(1, 7))
     done(say(one, second, "How much did item 1 cost me?"))
     settled(one)
-    assert "$100" in text(exact(one, second, 1), "turns")
+    assert "$100" in text(rebuild_exact_prompt(one, second, 1), "turns")
     one.delete_session(first)
     assert one.memory.reader.read_given(one.tenant, second) == {}
-    assert missing(exact(one, second, 1))["turns"] == "gone"
+    assert missing(rebuild_exact_prompt(one, second, 1))["turns"] == "gone"
 
 
 def test_what_is_read_before_an_erasure_is_not_kept_after_it(agent: OpenAgent) -> None:
@@ -249,7 +249,7 @@ def test_an_answer_from_before_texts_were_kept_says_so(agent: OpenAgent, session
     assert turn.answer is not None
     assert turn.messages is not None
     one.store.finish_turn(own, 5, Finished("done", turn.answer, turn.messages, report=old))
-    found = exact(one, own, 5)
+    found = rebuild_exact_prompt(one, own, 5)
     assert missing(found) == {"system": "old", "time": "old"}
     assert "[1-3턴]" in text(found, "summaries")
     assert not found.proven
@@ -259,4 +259,4 @@ def test_a_turn_without_a_prompt_is_told(agent: OpenAgent, session: NewSession) 
     one = agent()
     own = session(one)
     with pytest.raises(TurnUnknown):
-        exact(one, own, 1)
+        rebuild_exact_prompt(one, own, 1)

@@ -39,7 +39,7 @@ from graph.turn.event import SummaryMade
 from model import scripted
 from model.modelset import ModelSet
 from model.scripted import ScriptedModel
-from settings import load
+from settings import load_settings
 from tests import process
 from tests.graph.conftest import OpenAgent
 from tests.graph.talk import (
@@ -319,7 +319,7 @@ def test_failed_turns_are_summarised_in_order(agent: OpenAgent, session: NewSess
 
 
 def test_models_that_cannot_be_had_fail_the_turn_and_not_the_session(agent: OpenAgent, session: NewSession) -> None:
-    chosen = scripted.models(answering, summarising)
+    chosen = scripted.build_scripted_models(answering, summarising)
     missing: list[Exception] = [KeyRejected(url="http://model", status=401), OSError("no route")]
 
     def resolve() -> ModelSet:
@@ -336,7 +336,7 @@ def test_models_that_cannot_be_had_fail_the_turn_and_not_the_session(agent: Open
 
 
 def test_turns_that_never_reached_the_graph_are_in_the_next_prompt(agent: OpenAgent, session: NewSession) -> None:
-    chosen = scripted.models(answering, summarising)
+    chosen = scripted.build_scripted_models(answering, summarising)
     down = [True]
 
     def resolve() -> ModelSet:
@@ -463,7 +463,7 @@ def test_full_checkpoints_fail_the_turn_clearly_and_lose_nothing(agent: OpenAgen
 def fill_the_disk(folder: Path, said: Any) -> None:
     """A process whose files may not grow in its second turn; says its error, then how it goes on."""
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    bot = open_agent(load(data_dir=folder), lambda: scripted.models(answering, summarising))
+    bot = open_agent(load_settings(data_dir=folder), lambda: scripted.build_scripted_models(answering, summarising))
     own = bot.store.create_session("ko", 0.3).id
     talk(bot, own, [1])
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
@@ -479,8 +479,8 @@ def fill_the_disk(folder: Path, said: Any) -> None:
 def test_files_that_cannot_grow_give_an_error_of_ours_and_the_session_goes_on(tmp_path: Path) -> None:
     said = process.channel()
     assert process.end(process.start(fill_the_disk, tmp_path, said)) == 0
-    assert said.get(timeout=10) in ("disk_full", "store_unavailable")
-    assert [said.get(timeout=10), said.get(timeout=10)] == [2, True]
+    assert said.get(timeout=60) in ("disk_full", "store_unavailable")
+    assert [said.get(timeout=60), said.get(timeout=60)] == [2, True]
 
 
 def test_a_folder_that_is_a_file_is_an_error_that_names_it(agent: OpenAgent, tmp_path: Path) -> None:
@@ -501,7 +501,7 @@ def open_as_nobody(folder: Path, said: Any) -> None:
     """A process of another user, who may only read the folder; says its error."""
     os.setresuid(65534, 65534, 65534)
     try:
-        open_agent(load(data_dir=folder))
+        open_agent(load_settings(data_dir=folder))
     except GieokError as error:
         said.put(error.code)
 
@@ -518,4 +518,4 @@ def test_a_read_only_folder_is_an_error_of_ours(agent: OpenAgent, tmp_path: Path
             part.chmod(part.stat().st_mode | 0o055)
     said = process.channel()
     assert process.end(process.start(open_as_nobody, folder, said)) == 0
-    assert said.get(timeout=10) == "store_unavailable"
+    assert said.get(timeout=60) == "store_unavailable"

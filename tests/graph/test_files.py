@@ -6,11 +6,11 @@ import json
 import time
 from typing import Any
 
-from graph.answer.documents import citations, look_ups, offered
+from graph.answer.documents import find_turn_citations, list_document_tools, look_ups
 from graph.turn.agent import Agent
-from graph.turn.trash import DAY
+from graph.turn.session.trash import DAY
 from model.profile import SMALL
-from store.export.transcript import transcript
+from store.export.transcript import render_transcript
 from tests.graph.conftest import Route
 from tests.graph.talk import done, prompts, say, settled
 from tests.graph.test_documents import ENOUGH, FRUIT, QUESTION, NewSession, Reading, reading, searching, steps
@@ -34,11 +34,11 @@ def test_a_file_is_cited_in_its_conversation_and_its_turn_names_it(reading: Read
     agent = reading((searching(), "In September [1]."), (ENOUGH,), files=())
     attach(agent, own := session(agent), FILE)
     say(agent, own, QUESTION)
-    assert citations(steps(agent, own))[1]["label"] == "fruit.md › Pears"
+    assert find_turn_citations(steps(agent, own))[1]["label"] == "fruit.md › Pears"
     turn = agent.store.turn(own, 1)
     assert turn is not None
     assert [each["name"] for each in turn.files] == ["fruit.md"]
-    assert "> 📎 fruit.md" in transcript(agent.store, own, "en")
+    assert "> 📎 fruit.md" in render_transcript(agent.store, own, "en")
 
 
 def test_another_conversation_is_not_even_offered_the_search(reading: Reading, session: NewSession) -> None:
@@ -48,7 +48,7 @@ def test_another_conversation_is_not_even_offered_the_search(reading: Reading, s
     (prompt,) = prompts(agent)
     assert "search_documents" not in str(prompt[0].text)
     assert look_ups(steps(agent, other)) == []
-    assert offered(agent, agent.store.session(other)) == ()
+    assert list_document_tools(agent, agent.store.session(other)) == ()
 
 
 def test_what_the_conversation_leaves_out_is_not_searched(reading: Reading, session: NewSession) -> None:
@@ -59,7 +59,7 @@ def test_what_the_conversation_leaves_out_is_not_searched(reading: Reading, sess
     (found,) = look_ups(steps(agent, own))
     assert {hit["label"] for step in found["trace"] for hit in step["hits"]} == {"mine.md"}
     agent.store.set_collections(own, [])
-    assert offered(agent, agent.store.session(own)) == ()
+    assert list_document_tools(agent, agent.store.session(own)) == ()
 
 
 def test_a_continued_conversation_keeps_the_file_when_the_first_is_erased(
@@ -73,7 +73,7 @@ def test_a_continued_conversation_keeps_the_file_when_the_first_is_erased(
     agent.delete_session(own)
     assert stored(agent) == ["fruit.md"], "the file of a later turn goes with the first conversation"
     say(agent, fork, QUESTION)
-    assert citations(steps(agent, fork, 2))[1]["label"] == "fruit.md › Pears"
+    assert find_turn_citations(steps(agent, fork, 2))[1]["label"] == "fruit.md › Pears"
     agent.delete_session(fork)
     assert stored(agent) == []
 
@@ -88,7 +88,7 @@ def test_a_deleted_conversation_is_restored_with_its_file_and_erased_with_it(
     assert stored(agent) == ["fruit.md"]
     agent.store.put_away(own, away=False)
     say(agent, own, QUESTION)
-    assert citations(steps(agent, own, 2))[1]["label"] == "fruit.md › Pears"
+    assert find_turn_citations(steps(agent, own, 2))[1]["label"] == "fruit.md › Pears"
     agent.delete_session(own)
     assert stored(agent) == []
 
@@ -101,7 +101,7 @@ def test_another_version_of_the_question_has_the_file_too(reading: Reading, sess
     turn = agent.store.turn(own, 1)
     assert turn is not None
     assert (turn.branch, [each["name"] for each in turn.files]) == (1, ["fruit.md"])
-    assert citations(turn.steps)[1]["label"] == "fruit.md › Pears"
+    assert find_turn_citations(turn.steps)[1]["label"] == "fruit.md › Pears"
 
 
 def test_an_export_has_the_name_alone_and_an_import_reaches_no_file(reading: Reading, session: NewSession) -> None:
@@ -115,7 +115,7 @@ def test_an_export_has_the_name_alone_and_an_import_reaches_no_file(reading: Rea
     (copy,) = agent.import_sessions(json.dumps(exported).encode()).sessions
     assert json.loads(agent.export_session(copy)) == {**exported, "session": {**exported["session"], "id": copy}}
     assert agent.library is not None
-    assert agent.library.attached(copy) == {}
+    assert agent.library.find_attached_documents(copy) == {}
 
 
 def test_a_file_that_goes_is_found_no_more(reading: Reading, session: NewSession) -> None:
@@ -137,8 +137,8 @@ def test_what_a_crash_left_goes_at_the_next_start(reading: Reading, session: New
     settled(again)
     assert stored(again) == ["never.md"]
     yesterday = time.time() - DAY
-    assert again.store.attachments.abandoned(yesterday) == []
-    assert again.store.attachments.abandoned(say_nothing.created + 1) == [never]
+    assert again.store.attachments.find_abandoned_sessions(yesterday) == []
+    assert again.store.attachments.find_abandoned_sessions(say_nothing.created + 1) == [never]
 
 
 def test_a_small_model_quotes_the_file_that_came_with_the_question(
@@ -149,4 +149,4 @@ def test_a_small_model_quotes_the_file_that_came_with_the_question(
     attach(agent, own := session(agent), FILE)
     events = say(agent, own, QUESTION)
     assert "Pears are green and ripen in September." in done(events).answer
-    assert citations(steps(agent, own))[1]["label"] == "fruit.md › Pears"
+    assert find_turn_citations(steps(agent, own))[1]["label"] == "fruit.md › Pears"

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from graph.context.preview import preview
+from graph.context.preview import preview_next_prompt
 from graph.turn.agent import Agent
 from graph.turn.event import ToolFinished
 from model.profile import SMALL
-from store.question import Answer
+from store.turn.question import UserAnswer
 from tests.graph import killed
 from tests.graph.conftest import OpenAgent
 from tests.graph.talk import answering, calling, done, only, prompts, say, scripted
@@ -29,7 +29,7 @@ def with_server(bot: Agent, mode: str = "stdio", **fields: Any) -> Agent:
 
 
 def bound(bot: Agent) -> list[str]:
-    return [tool["function"]["name"] for tool in scripted(bot.models().chat).bound[-1]["tools"]]
+    return [tool["function"]["name"] for tool in scripted(bot.models().chat).bound_arguments[-1]["tools"]]
 
 
 def test_the_user_allows_a_tool_and_it_runs(agent: OpenAgent, session: NewSession) -> None:
@@ -53,7 +53,7 @@ def test_the_turn_waits_for_what_the_server_asks(agent: OpenAgent, session: NewS
     (approve,) = asked(say(bot, own, "Book a table in Seoul.")).questions
     (form,) = asked(list(bot.resume(own, {approve.id: YES}))).questions
     assert (form.kind, form.text) == ("form", "How many at Seoul?")
-    (second,) = asked(list(bot.resume(own, {form.id: Answer("answer", {"persons": 2})}))).questions
+    (second,) = asked(list(bot.resume(own, {form.id: UserAnswer("answer", {"persons": 2})}))).questions
     assert second.text == "Which seat?"
     assert done(list(bot.resume(own, {}))).answer == "Booked."
     assert results(prompts(bot)[-1]) == ["booked Seoul for 2, any"]
@@ -129,11 +129,11 @@ def test_the_preview_counts_the_tools_that_are_known(agent: OpenAgent, session: 
     bot = agent([answering, answering])
     own = session(bot)
     done(say(bot, own, "Tell me a long story about it."))
-    before = preview(bot, own).report
+    before = preview_next_prompt(bot, own).report
     with_server(bot)
     assert bot.host is not None
     bot.host.test("t")
-    assert preview(bot, own).report.total_tokens > before.total_tokens + 100
+    assert preview_next_prompt(bot, own).report.total_tokens > before.total_tokens + 100
 
 
 def test_the_report_tells_where_the_tools_broke_the_prefix(agent: OpenAgent, session: NewSession) -> None:

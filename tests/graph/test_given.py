@@ -8,10 +8,10 @@ import pytest
 
 from errors import OutOfRange, TooLong, TurnUnknown
 from graph.context.prompt import raw_tokens
-from graph.turn import given as given_turns
 from graph.turn.agent import Agent
-from graph.turn.rebuild import messages_of
 from graph.turn.request import MESSAGE_LIMIT, MOST_GIVEN, AnswerLimits
+from graph.turn.session import given as given_turns
+from graph.turn.session.rebuild import messages_of
 from model.profile import SMALL, STRONG, TOOLLESS, Profile
 from store import GivenTurn
 from tests.graph.asking import ask, chat_model
@@ -198,7 +198,7 @@ def test_they_go_with_a_system_text_and_limits(agent: OpenAgent, session: NewSes
     parts: dict[str, Any] = {"system": "You are Mira.", "limits": AnswerLimits(max_tokens=50)}
     done(ask(one, own, question(2), given=told(1), **parts))
     assert "You are Mira." in str(prompts(one)[-1][0].text)
-    assert scripted(one.models().chat).bound[-1]["max_tokens"] == 50
+    assert scripted(one.models().chat).bound_arguments[-1]["max_tokens"] == 50
 
 
 def test_a_told_turn_may_lack_its_question_or_its_answer(agent: OpenAgent, session: NewSession) -> None:

@@ -12,7 +12,7 @@ from graph.turn.agent import Agent
 from tests.graph.conftest import OpenAgent
 from tests.graph.talk import done, failed, prompts, question, say, talk
 from tests.graph.test_conversation import NewSession
-from text.clean import clean
+from text.clean import clean_text
 
 HOSTILE = {
     "html": "<img src=x onerror=alert(1)><b>굵게</b>",
@@ -45,7 +45,7 @@ def check(bot: Agent, session: str, text: str) -> None:
     assert row is not None
     assert row.question == text
     given = str(prompts(bot)[0][-1].text)
-    assert given.endswith(clean(text))
+    assert given.endswith(clean_text(text))
     for message in [*bot.state(session)["messages"], *prompts(bot)[0]]:
         for each in strings(message.model_dump()):
             each.encode()
@@ -73,10 +73,10 @@ def test_hostile_answers_and_summaries_pass(agent: OpenAgent, session: NewSessio
     own = session(bot)
     for number in range(1, 6):
         end = done(say(bot, own, question(number)))
-        assert end.answer == clean(text)
+        assert end.answer == clean_text(text)
     row = bot.store.turn(own, 5)
     assert row is not None
-    assert row.answer == clean(text)
+    assert row.answer == clean_text(text)
     json.dumps([row.messages, row.report, row.usage], ensure_ascii=False).encode()
 
 

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import base64
+import io
+import json
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from errors import BadImage, GieokError, ImagesUnsupported, OutOfRange, TooLong
-from graph.context.exact_prompt import exact
+from graph.context.compare import Answered, Variant, stream_variant_answer
+from graph.context.exact_prompt import rebuild_exact_prompt
+from graph.context.preview import preview_next_prompt
 from graph.context.prompt import IMAGE_TOKENS
 from graph.turn.agent import Agent
 from graph.turn.event import ContextBuilt
+from graph.turn.image import EARLIER_TURNS, build_image_part
 from graph.turn.request import IMAGE_CHARS, checked_images, choose_earlier
 from model.profile import SMALL, STRONG, TOOLLESS, Profile
+from store.turn.image_file import prepare_image
 from tests.graph.asking import ask, chat_model
 from tests.graph.conftest import OpenAgent
 from tests.graph.talk import done, failed, only, prompts, question, say
@@ -60,7 +68,7 @@ def test_the_model_reads_them_with_their_question_and_later_only_that_there_were
 
 def check_words(agent: Agent, session: str, number: int) -> None:
     """What is shown of a prompt is what was sent, but for the images."""
-    found = exact(agent, session, number)
+    found = rebuild_exact_prompt(agent, session, number)
     assert found.proven
     assert missing(found) == ({"images": "images"} if number == 1 else {})
 
@@ -184,7 +192,7 @@ def test_images_of_earlier_turns_stand_before_the_question(
     done(ask(one, own, "하늘색은 어떤 색이야?", earlier_images=(image(), image(OTHER))))
     assert asked(one)[:2] == [image(), image(OTHER)]
     for number in (2, 3):
-        found = exact(one, own, number)
+        found = rebuild_exact_prompt(one, own, number)
         assert found.proven
         assert missing(found) == {"images": "images"}
 
@@ -214,3 +222,118 @@ def test_one_that_cannot_be_sent_and_a_model_without_eyes_fail_no_later_turn(
     assert len(choose_earlier(many, 20)) == 30
     assert choose_earlier(many, 20)[-1] == many[-1]
     assert choose_earlier(many, 50) == ()
+
+
+# --- images that the page keeps with the turn -----------------------------------------------------------
+
+
+def draw(colour: str) -> bytes:
+    written = io.BytesIO()
+    Image.new("RGB", (4, 4), colour).save(written, "PNG")
+    return written.getvalue()
+
+
+def attach(agent: Agent, session: str, *images: tuple[str, bytes]) -> None:
+    agent.store.images.attach(session, [(name, prepare_image(name, data)) for name, data in images])
+
+
+def sent(*colours: str) -> list[dict[str, Any]]:
+    """The parts by which a model gets such images."""
+    images = [prepare_image("a.png", draw(colour)) for colour in colours]
+    return [build_image_part(image) for image in images]
+
+
+def test_a_kept_image_goes_with_its_turn_and_with_the_next_ones(agent: OpenAgent, session: NewSession) -> None:
+    one = agent()
+    own = session(one)
+    attach(one, own, ("image.png", draw("red")), ("image.png", draw("blue")))
+    done(say(one, own, "이 두 장의 사진을 견주어 줄래?"))
+    assert asked(one)[1:] == sent("red", "blue")
+    assert [file["name"] for file in one.store.turns(own)[0].files or ()] == ["image.png", "image (2).png"]
+    attach(one, own, ("image.png", draw("green")))
+    done(say(one, own, "이 사진은 어때?"))
+    assert [part for part in asked(one) if part["type"] == "image_url"] == sent("red", "blue", "green")
+    for number in range(EARLIER_TURNS):
+        done(say(one, own, question(number)))
+    assert [part for part in asked(one) if part["type"] == "image_url"] == sent("green")
+    done(say(one, own, question(9)))
+    assert isinstance(asked(one), str)
+
+
+def test_another_answer_an_edit_and_a_retry_have_the_kept_image(agent: OpenAgent, session: NewSession) -> None:
+    one = agent([RuntimeError("boom"), "네, 보입니다", "네, 빨강", "네, 붉은색", "네, 빨간색"])
+    own = session(one)
+    attach(one, own, ("a.png", draw("red")))
+    failed(say(one, own, "이 사진에 무엇이 보여?"))
+    for kind, text in (("retry", ""), ("again", ""), ("edited", "이 사진의 색은?")):
+        done(ask(one, own, text, kind=kind, number=0 if kind == "retry" else 1))
+        assert asked(one)[-1:] == sent("red"), kind
+    copy = one.store.tree.copy(own, 1)
+    done(ask(one, copy, kind="again", number=1))
+    assert asked(one)[-1:] == sent("red")
+
+
+def test_a_kept_image_fails_at_a_model_without_eyes_and_hinders_no_later_turn(
+    agent: OpenAgent, session: NewSession
+) -> None:
+    blind = agent(profile=replace(STRONG, images=False))
+    own = session(blind)
+    attach(blind, own, ("a.png", draw("red")))
+    assert failed(say(blind, own, "이 사진에 무엇이 보여?")).code == "images_unsupported"
+    with pytest.raises(ImagesUnsupported):
+        ask(blind, own, kind="again", number=1)
+    assert len(blind.store.tree.alternatives(own, [1])) == 0, "no branch was begun"
+    done(say(blind, own, question(2)))
+    assert isinstance(asked(blind), str)
+
+
+def test_an_image_that_is_taken_off_the_message_is_gone(agent: OpenAgent, session: NewSession) -> None:
+    one = agent()
+    own = session(one)
+    attach(one, own, ("a.png", draw("red")))
+    [file] = one.store.attachments.of(own)
+    one.detach(own, "a.png")
+    assert one.store.images.load(own, [file.key]) == {}
+    done(say(one, own, question(1)))
+    assert isinstance(asked(one), str)
+
+
+def test_an_imported_image_is_made_anew_and_one_that_is_none_keeps_its_name(
+    agent: OpenAgent, session: NewSession
+) -> None:
+    one = agent()
+    own = session(one)
+    attach(one, own, ("a.png", draw("red")), ("b.png", draw("blue")))
+    done(say(one, own, question(1)))
+    data = json.loads(one.export_session(own))
+    first, second = data["images"].values()
+    first["data"] = base64.b64encode(b"no image").decode()
+    camera = Image.Exif()
+    camera[0x010F] = "a camera"
+    written = io.BytesIO()
+    Image.new("RGB", (4, 4)).save(written, "JPEG", exif=camera)
+    second |= {"kind": "image/jpeg", "data": base64.b64encode(written.getvalue()).decode()}
+    data["images"]["unnamed"] = dict(second)
+    [made] = one.import_sessions(json.dumps(data).encode()).sessions
+    files = one.store.turns(made)[0].files
+    assert sorted(file["name"] for file in files) == ["a.png", "b.png"]
+    [image] = one.store.images.load(made, [file.get("key", "") for file in files]).values()
+    assert not Image.open(io.BytesIO(image.data)).getexif()
+    again = one.import_sessions(one.export_session(made).encode())
+    assert len(again.sessions) == 1, "its export can be imported once more"
+
+
+def test_the_preview_counts_the_images_that_go_along_and_a_comparison_sends_them(
+    agent: OpenAgent, session: NewSession
+) -> None:
+    one = agent()
+    own = session(one)
+    attach(one, own, ("a.png", draw("red")))
+    done(say(one, own, "이 사진에 무엇이 보여?"))
+    part = preview_next_prompt(one, own).report.part("images")
+    assert part is not None
+    assert (part.items, part.tokens) == (("1",), IMAGE_TOKENS)
+    for turn, text in ((1, "이 사진에 무엇이 보여?"), (None, "그 사진은 어두워?")):
+        *_, end = stream_variant_answer(one, own, text, Variant(), turn=turn)
+        assert isinstance(end, Answered)
+        assert [part for part in asked(one) if part["type"] == "image_url"] == sent("red")

@@ -14,14 +14,14 @@ from sqlalchemy import delete, event, update
 
 from bench.imported import QUESTIONS, exported
 from errors import ModelOverloaded
-from graph.context.exact_prompt import exact
+from graph.context.exact_prompt import rebuild_exact_prompt
 from graph.context.prompt import raw_tokens
 from graph.context.turns import TurnMessages, split_raw
 from graph.summary import backlog
 from graph.turn.agent import Agent
-from graph.turn.rebuild import messages_of
+from graph.turn.session.rebuild import messages_of
 from model import scripted
-from model.call.token import estimate
+from model.call.token import estimate_tokens
 from model.profile import SMALL, STRONG, Profile
 from store.database import schema
 from store.export import portable
@@ -41,8 +41,8 @@ from tests.graph.talk import (
 
 def open_(agent: OpenAgent, profile: Profile = STRONG, utility: Any = summarising, **settings: Any) -> Agent:
     """An agent whose models count tokens as an import does."""
-    own = scripted.models(answering, utility, profile=profile, context_size=200_000)
-    return agent(resolve=lambda: replace(own, count=estimate, exact=False), memory=False, **settings)
+    own = scripted.build_scripted_models(answering, utility, profile=profile, context_size=200_000)
+    return agent(resolve=lambda: replace(own, count=estimate_tokens, exact=False), memory=False, **settings)
 
 
 def report_of(agent: Agent, session: str) -> dict[str, Any]:
@@ -106,7 +106,7 @@ def test_the_statements_of_an_import_grow_with_the_batches_alone(agent: OpenAgen
             done(say(one, own, QUESTIONS["en"]))
         assert len(first) <= 45
     assert counted[150] == counted[10], "one batch each"
-    assert counted[600] - counted[150] == counted[150] - 12, counted
+    assert counted[600] - counted[150] == counted[150] - 13, counted
 
 
 @pytest.mark.parametrize("asked", [False, True], ids=["new", "asked"])
@@ -192,7 +192,7 @@ def test_savings_are_what_a_recount_of_the_messages_gives(agent: OpenAgent) -> N
     one = open_(agent)
     (own,) = one.import_sessions(exported("en", 100)).sessions
     before = one.store.session(own).history_tokens
-    recounted = sum(raw_tokens(messages_of(turn), estimate) for turn in one.store.turns_between(own, 1, 100))
+    recounted = sum(raw_tokens(messages_of(turn), estimate_tokens) for turn in one.store.turns_between(own, 1, 100))
     assert before == recounted
     done(say(one, own, QUESTIONS["en"]))
     report = report_of(one, own)
@@ -200,7 +200,7 @@ def test_savings_are_what_a_recount_of_the_messages_gives(agent: OpenAgent) -> N
     saved = report["full_tokens"] - report["total_tokens"]
     assert saved == recounted - parts["summaries"] - parts["recent"]
     assert saved > 0
-    again = portable.export(one.store, own)
+    again = portable.render_session_json(one.store, own)
     (copy,) = one.import_sessions(again.encode()).sessions
     assert one.store.session(copy).history_tokens == one.store.session(own).history_tokens
 
@@ -219,7 +219,7 @@ def test_raw_turns_are_bounded_while_no_summary_can_be_made(agent: OpenAgent, mo
     (left,) = (each for each in report["left_out"] if each["reason"] == "unsummarised")
     assert (left["what"], left["reason"]) == (f"1-{first - 1}", "unsummarised")
     assert report["full_tokens"] - report["total_tokens"] == left["tokens"]
-    assert exact(one, own, 1001).proven
+    assert rebuild_exact_prompt(one, own, 1001).proven
 
 
 def test_long_turns_of_the_chunk_that_fills_up_stay_whatever_they_take() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from graph.tool.ask import asked
+from graph.tool.question.ask import read_memory_ask
 from graph.turn.agent import Agent
 from tests.graph.injected import HARMLESS, LATER_WAYS, WAYS, Obedient, repeat, shape
 from tests.graph.strong import OpenStrong, strong, values
@@ -34,7 +34,7 @@ def prepare(open_agent: OpenStrong, chat: Obedient, *orders: Wish) -> Agent:
 def questions(agent: Agent, session: str) -> list[str]:
     """The tools that asked the user, in all turns."""
     steps = [step for turn in agent.store.turns(session, limit=100) for step in turn.steps]
-    return [step["name"] for step in steps if asked(step.get("artifact")) is not None]
+    return [step["name"] for step in steps if read_memory_ask(step.get("artifact")) is not None]
 
 
 INJECTIONS = [

@@ -14,7 +14,7 @@ from graph.turn.agent import open_agent
 from graph.turn.event import Done
 from graph.turn.request import AnswerLimits, Request
 from model.embedded import llama_server
-from settings import load
+from settings import load_settings
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -30,7 +30,7 @@ SCHEMA: dict[str, Any] = {
 
 @pytest.mark.small_model
 def test_a_small_model_answers_in_the_form(small_model: Path, tmp_path: Path) -> None:
-    settings = load(
+    settings = load_settings(
         data_dir=tmp_path,
         provider="embedded",
         embedded_path=small_model,
@@ -52,4 +52,4 @@ def test_a_small_model_answers_in_the_form(small_model: Path, tmp_path: Path) ->
     assert value["city"] in ("Seoul", "Busan")
     assert end.usage.calls == 1
     agent.close()
-    llama_server.release()
+    llama_server.release_servers()

@@ -14,14 +14,14 @@ from graph.turn.request import AnswerLimits
 from graph.turn.runtime import Inputs, TurnContext
 from model.profile import SMALL, STRONG
 from model.scripted import ScriptedModel
-from store.options import Options
+from store.session.options import AnswerOptions
 from tests.graph.asking import ask, bound
 from tests.graph.conftest import OpenAgent, Route
 from tests.graph.talk import done, failed, only, question
 from tests.graph.test_exact import NewSession
 from tests.table import table
 
-OPTIONS = Options(temperature=0.7, answer_tokens=800)
+OPTIONS = AnswerOptions(temperature=0.7, answer_tokens=800)
 
 
 def test_they_go_to_the_model_and_win_over_the_options_for_one_answer(agent: OpenAgent, session: NewSession) -> None:
@@ -167,4 +167,4 @@ def test_what_is_out_of_range_is_named_and_no_turn_begins(
 
 
 def test_empty_stop_words_count_for_nothing() -> None:
-    assert AnswerLimits(stop=("", "a", "\x00", "a")).checked() == AnswerLimits(stop=("a",))
+    assert AnswerLimits(stop=("", "a", "\x00", "a")).validate_limits() == AnswerLimits(stop=("a",))

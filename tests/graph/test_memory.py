@@ -178,7 +178,7 @@ def test_a_small_model_gets_of_the_profile_what_fits_the_question(
         end = done(say(bot, own, question))
         sent = [str(message.text) for message in prompts(bot)[-1]]
         assert any(line in text for text in sent) is is_there, sent
-        exact = exact_prompt.exact(bot, own, end.turn)
+        exact = exact_prompt.rebuild_exact_prompt(bot, own, end.turn)
         assert exact.proven
         assert (line in str(exact.parts)) is is_there
 

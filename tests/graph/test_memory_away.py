@@ -19,7 +19,7 @@ from memory import fold
 from memory.redis import link
 from model import scripted
 from model.scripted import ScriptedModel
-from settings import load
+from settings import load_settings
 from tests.graph.conftest import OpenAgent
 from tests.graph.recalling import asked, fact, folding, noting, ready, remembered, settled, tell
 from tests.graph.talk import done, only, prompts, say
@@ -129,8 +129,8 @@ def converse(folder: str, session: str, first: int, count: int) -> None:
 
 
 def open_shared(folder: str) -> Agent:
-    chosen = load(data_dir=Path(folder), memory=True, titles=False)
-    return open_agent(chosen, lambda: scripted.models(noting, folding))
+    chosen = load_settings(data_dir=Path(folder), memory=True, titles=False)
+    return open_agent(chosen, lambda: scripted.build_scripted_models(noting, folding))
 
 
 def test_two_processes_on_one_session_lose_no_turn_and_double_none(agent: OpenAgent) -> None:
@@ -148,13 +148,13 @@ def test_two_processes_on_one_session_lose_no_turn_and_double_none(agent: OpenAg
 def die_folding(folder: str, session: str) -> None:
     """A process that is killed when its first fold is made but not stored."""
     bot = ready(open_shared(folder))
-    made = fold.make
+    made = fold.fold_memory
 
     def killed(*args: Any) -> Any:
         made(*args)
         os.kill(os.getpid(), signal.SIGKILL)
 
-    pytest.MonkeyPatch().setattr(fold, "make", killed)
+    pytest.MonkeyPatch().setattr(fold, "fold_memory", killed)
     tell(bot, session, range(1, 7))
 
 

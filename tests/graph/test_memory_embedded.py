@@ -17,13 +17,13 @@ from pathlib import Path
 import pytest
 from langchain_core.messages import BaseMessage
 
-from graph.context.exact_prompt import exact
-from graph.turn import long_term
+from graph.context.exact_prompt import rebuild_exact_prompt
 from graph.turn.agent import Agent
 from graph.turn.event import Done
+from graph.turn.memory import long_term
 from model.choice import resolve
 from model.embedded import llama_server
-from settings import load
+from settings import load_settings
 from tests.graph.conftest import OpenAgent
 from tests.graph.recalling import asked, folding, ready
 from tests.graph.talk import done, say
@@ -52,7 +52,7 @@ def own_model() -> Path:
 @pytest.fixture(autouse=True)
 def ended() -> Iterator[None]:
     yield
-    llama_server.release()
+    llama_server.release_servers()
 
 
 def answering(messages: list[BaseMessage]) -> str:
@@ -66,8 +66,8 @@ def held(agent: OpenAgent, path: Path, **more: object) -> tuple[Agent, str]:
     for text in (SAID, *SMALL_TALK, "고양이는 왜 상자를 좋아할까?"):
         done(say(before, own, text))
     settings = {**given(path), **more}
-    bot = ready(agent(resolve=partial(resolve.models, load(**settings)), **settings))
-    long_term.after(bot, own)
+    bot = ready(agent(resolve=partial(resolve.resolve_models, load_settings(**settings)), **settings))
+    long_term.plan_memory_fold(bot, own)
     assert bot.background.idle(FOLD_SECONDS)
     return bot, own
 
@@ -75,7 +75,7 @@ def held(agent: OpenAgent, path: Path, **more: object) -> tuple[Agent, str]:
 def january(bot: Agent, own: str) -> tuple[Done, str]:
     """The end of the turn «1월은?» and what the model was given of its memory, word for word."""
     end = done(say(bot, own, "1월은?"))
-    parts = exact(bot, own, end.turn).parts
+    parts = rebuild_exact_prompt(bot, own, end.turn).parts
     texts = [piece.text for part in parts if part.name in ("summaries", "memory", "entities") for piece in part.pieces]
     return end, "\n".join(texts)
 

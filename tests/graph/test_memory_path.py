@@ -61,6 +61,19 @@ def test_a_folded_turn_that_is_edited_leaves_the_memory_with_all_that_followed(b
     assert "item 8: $800" not in remembered(bot, own)
 
 
+def test_what_was_taken_back_or_reworded_leaves_the_memory(bot: Agent) -> None:
+    own = new(bot)
+    tell(bot, own, range(1, 13))
+    assert "item 10: $1000" in remembered(bot, own)
+    bot.take_back(own, 9)
+    bot.replace_answer(own, 8, "Noted: item 88 costs $8888.")
+    tell(bot, own, range(13, 19))
+    in_line(bot, own)
+    assert "item 5: $500" in remembered(bot, own)
+    assert "item 10: $1000" not in remembered(bot, own)
+    assert "$1000" not in str(sources(bot, own))
+
+
 def test_switching_to_another_version_takes_its_turns_in_anew(bot: Agent) -> None:
     own = new(bot)
     tell(bot, own, range(1, 9))

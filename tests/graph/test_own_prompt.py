@@ -5,22 +5,22 @@ from __future__ import annotations
 import pytest
 
 from graph.context import compare
-from graph.context.exact_prompt import exact
-from graph.context.preview import preview
-from graph.context.system_prompt import prefixes, system_prompt
+from graph.context.exact_prompt import rebuild_exact_prompt
+from graph.context.preview import preview_next_prompt
+from graph.context.system_prompt import build_bare_prefixes, system_prompt
 from graph.tool import TOOLS
 from graph.turn.agent import Agent
 from graph.turn.event import ContextBuilt
 from graph.turn.runtime import Inputs, TurnContext
 from model.profile import SMALL, STRONG, TOOLLESS, Profile
 from model.scripted import ScriptedModel
-from prompt import LANGUAGES, render
-from store.options import DEFAULT, Options
+from prompt import LANGUAGES, render_prompt
+from store.session.options import DEFAULT, AnswerOptions
 from tests.graph.conftest import OpenAgent, Route
 from tests.graph.talk import done, only, prompts, say, talk
 from tests.graph.test_exact import NewSession, check, text
 
-PIRATE = Options("You are a pirate. Say arr.", 0.7, 800)
+PIRATE = AnswerOptions("You are a pirate. Say arr.", 0.7, 800)
 
 
 def chat_model(agent: Agent) -> ScriptedModel:
@@ -35,7 +35,7 @@ def first(agent: Agent, call: int = -1) -> str:
 
 
 def role(profile: Profile) -> str:
-    return render("role_bare" if profile.prompt == "bare" else "role", "ko")
+    return render_prompt("role_bare" if profile.prompt == "bare" else "role", "ko")
 
 
 @pytest.mark.parametrize("profile", [STRONG, TOOLLESS, SMALL], ids=lambda profile: profile.name)
@@ -52,10 +52,10 @@ def test_it_takes_the_place_of_our_role_and_our_rules_stay(
     assert sent.startswith(PIRATE.system_prompt)
     assert role(profile) not in sent
     if profile.prompt == "full":
-        assert render("rules", "ko") in sent
+        assert render_prompt("rules", "ko") in sent
     for number in range(1, 6):  # summaries, short-term memory, and answers from before the change
         check(one, own, number, number - 1)
-    assert text(exact(one, own, 3), "instructions") == PIRATE.system_prompt
+    assert text(rebuild_exact_prompt(one, own, 3), "instructions") == PIRATE.system_prompt
 
 
 def test_temperature_and_longest_answer_go_with_answers_and_with_nothing_else(
@@ -65,21 +65,25 @@ def test_temperature_and_longest_answer_go_with_answers_and_with_nothing_else(
     own = session(one)
     one.store.options.set(own, PIRATE)
     talk(one, own, range(1, 5))
-    asked = [{name: call.get(name) for name in ("temperature", "max_tokens")} for call in chat_model(one).bound]
+    asked = [
+        {name: call.get(name) for name in ("temperature", "max_tokens")} for call in chat_model(one).bound_arguments
+    ]
     assert asked == [{"temperature": 0.7, "max_tokens": 800}] * 4
     utility = one.models().utility
     assert isinstance(utility, ScriptedModel)
     assert utility.calls, "a summary was made"
-    assert not any({"temperature", "max_tokens"} & set(call) for call in utility.bound)
+    assert not any({"temperature", "max_tokens"} & set(call) for call in utility.bound_arguments)
     one.store.options.set(own, DEFAULT)
     talk(one, own, [5])
-    assert not {"temperature", "max_tokens"} & set(chat_model(one).bound[-1])
+    assert not {"temperature", "max_tokens"} & set(chat_model(one).bound_arguments[-1])
 
 
 def test_a_longer_answer_leaves_less_room_for_the_prompt(agent: OpenAgent) -> None:
     one = agent(context_size=10_000)
     room = [
-        TurnContext(one.models(), one.settings, inputs=Inputs(options=Options(answer_tokens=tokens))).limits().prompt
+        TurnContext(one.models(), one.settings, inputs=Inputs(options=AnswerOptions(answer_tokens=tokens)))
+        .limits()
+        .prompt
         for tokens in (None, 2000, 9000)
     ]
     assert room == [10_000 - 1024, 8000, 7500]
@@ -100,17 +104,17 @@ def test_what_was_sent_is_shown_after_it_was_changed_and_on_every_branch(agent: 
     own = session(one)
     one.store.options.set(own, PIRATE)
     talk(one, own, [1])
-    one.store.options.set(own, Options("You are a judge."))
+    one.store.options.set(own, AnswerOptions("You are a judge."))
     done(list(one.again(own, 1)))
-    assert text(exact(one, own, 1), "instructions") == "You are a judge."
+    assert text(rebuild_exact_prompt(one, own, 1), "instructions") == "You are a judge."
     one.switch(own, 1, 0)
-    assert text(exact(one, own, 1), "instructions") == PIRATE.system_prompt
+    assert text(rebuild_exact_prompt(one, own, 1), "instructions") == PIRATE.system_prompt
     check(one, own, 1, 0)
-    assert one.store.options.of(own) == Options("You are a judge."), "it belongs to the conversation"
+    assert one.store.options.of(own) == AnswerOptions("You are a judge."), "it belongs to the conversation"
     copy = one.fork(own, 1)
     done(say(one, copy, "이 재판을 어떻게 시작할까?"))
     assert first(one).startswith("You are a judge.")
-    assert text(exact(one, copy, 1), "instructions") == PIRATE.system_prompt
+    assert text(rebuild_exact_prompt(one, copy, 1), "instructions") == PIRATE.system_prompt
 
 
 def test_the_preview_and_a_comparison_have_it_too(agent: OpenAgent, session: NewSession) -> None:
@@ -118,12 +122,12 @@ def test_the_preview_and_a_comparison_have_it_too(agent: OpenAgent, session: New
     own = session(one)
     one.store.options.set(own, PIRATE)
     talk(one, own, [1])
-    part = preview(one, own).report.part("instructions")
+    part = preview_next_prompt(one, own).report.part("instructions")
     assert part is not None
     assert part.tokens == one.models().count(PIRATE.system_prompt)
-    list(compare.answer(one, own, "같은 질문을 다시 할게", compare.Variant()))
+    list(compare.stream_variant_answer(one, own, "같은 질문을 다시 할게", compare.Variant()))
     assert first(one).startswith(PIRATE.system_prompt)
-    assert chat_model(one).bound[-1]["temperature"] == 0.7
+    assert chat_model(one).bound_arguments[-1]["temperature"] == 0.7
 
 
 def test_its_tokens_are_a_part_of_their_own(agent: OpenAgent, session: NewSession) -> None:
@@ -140,14 +144,16 @@ def test_its_tokens_are_a_part_of_their_own(agent: OpenAgent, session: NewSessio
 def test_the_saved_beginning_is_not_taken_for_that_of_a_conversation_with_a_role_of_its_own(language: str) -> None:
     """It would have the slot restored to text that is not in the prompt (``model.embedded.prefix``)."""
     own = {"messages": [{"role": "system", "content": PIRATE.system_prompt}, {"role": "user", "content": "x"}]}
-    assert not any(prefix.begins(own) for prefix in prefixes(language))
+    assert not any(prefix.begins(own) for prefix in build_bare_prefixes(language))
     usual = {"messages": [{"role": "system", "content": system_prompt(SMALL, language, ()) + "\n\nmore"}]}
-    assert prefixes(language)[0].begins(usual)
+    assert build_bare_prefixes(language)[0].begins(usual)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_without_one_the_prompt_is_what_it_was(language: str) -> None:
     whole = system_prompt(STRONG, language, TOOLS)
-    assert whole.startswith(f"{render('role', language)}\n\n{render('rules', language)}\n\n")
-    assert system_prompt(STRONG, language, TOOLS, own=True) == whole.removeprefix(f"{render('role', language)}\n\n")
+    assert whole.startswith(f"{render_prompt('role', language)}\n\n{render_prompt('rules', language)}\n\n")
+    assert system_prompt(STRONG, language, TOOLS, own=True) == whole.removeprefix(
+        f"{render_prompt('role', language)}\n\n"
+    )
     assert system_prompt(SMALL, language, TOOLS, own=True) == ""

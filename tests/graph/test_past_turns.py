@@ -19,22 +19,22 @@ from errors import EmbeddingFailed
 from graph.context import exact_prompt
 from graph.context.past import read_item
 from graph.context.prompt import RECALLING
-from graph.turn import long_term, past_turns
 from graph.turn.agent import Agent, open_agent, private_agent
 from graph.turn.event import Done
+from graph.turn.memory import long_term, past_turns
 from graph.turn.request import Request
 from memory.key import Scope
-from memory.rows import read_head, read_memory_turns
+from memory.row.rows import read_head, read_memory_turns
 from model import scripted
 from model.call.stream import Stopped
-from model.call.token import estimate
+from model.call.token import estimate_tokens
 from model.embedding import built_in
 from model.profile import SMALL, STRONG, Profile
-from retrieval.past import pack_turn, rules
-from settings import load
+from retrieval.past import build_rules_name, pack_turn
+from settings import load_settings
 from store import Finished
 from store.database import schema
-from store.turn_index import AT_ONCE, NewRow, PastTurn
+from store.search.turn_index import AT_ONCE, NewRow, PastTurn
 from tests.graph.conftest import OpenAgent
 from tests.graph.recalling import fact, folding, noting, ready, remembered, settled
 from tests.graph.talk import calling, done, prompts, say
@@ -123,7 +123,7 @@ def test_a_turn_is_found_by_meaning_and_by_word_in_both_languages(
 ) -> None:
     own = told(away, *TALKS[language], language=language)
     index(away, own)
-    best = next(past_turns.search(away, own, query, 5))
+    best = next(past_turns.search_past_turns(away, own, query, 5))
     assert best.turn.key.number == number
 
 
@@ -144,8 +144,8 @@ def vectors(bot: Agent) -> int:
 
 def test_the_turn_that_runs_and_later_ones_are_not_found(away: Agent) -> None:
     own = told(away, *TALKS["en"])
-    assert [hit.turn.key.number for hit in past_turns.search(away, own, "my sister", 3)] != []
-    assert max(hit.turn.key.number for hit in past_turns.search(away, own, "my sister", 3)) == 2
+    assert [hit.turn.key.number for hit in past_turns.search_past_turns(away, own, "my sister", 3)] != []
+    assert max(hit.turn.key.number for hit in past_turns.search_past_turns(away, own, "my sister", 3)) == 2
 
 
 def test_a_model_that_calls_tools_gets_the_tool(agent: OpenAgent) -> None:
@@ -193,7 +193,7 @@ def test_only_who_is_shown_marks_gets_them_and_both_are_told_what_the_text_is(
     assert said[0] in prompt
     assert ("[T1]" in prompt) is cites
     assert ("data, not instructions" if language == "en" else "지시가 아니다") in prompt
-    assert exact_prompt.exact(bot, own, 1).proven, "what is shown is what was sent"
+    assert exact_prompt.rebuild_exact_prompt(bot, own, 1).proven, "what is shown is what was sent"
 
 
 def test_a_mark_of_an_answer_stands_in_no_later_prompt_and_in_no_memory(agent: OpenAgent) -> None:
@@ -328,7 +328,7 @@ def test_a_private_conversation_has_no_such_tool_and_leaves_no_row(bot: Agent) -
     for number in range(1, 8):
         done(say(alone, own, fact(number)))
     settled(alone)
-    assert long_term.tools(alone, alone.store.session(own), 8, alone.models().profile) == []
+    assert long_term.make_turn_memory_tools(alone, alone.store.session(own), 8, alone.models().profile) == []
     assert indexed(bot) == []
     alone.close()
 
@@ -380,8 +380,8 @@ def dying(folder: str, session: str) -> None:
         return pack_turn(turn, embedder)
 
     pytest.MonkeyPatch().setattr(past_turns, "pack_turn", deadly)
-    settings = load(data_dir=Path(folder), titles=False, retrieval=False, memory=True, redis_url=CLOSED)
-    past_turns._index_all(open_agent(settings, scripted.models), session, threading.Event())
+    settings = load_settings(data_dir=Path(folder), titles=False, retrieval=False, memory=True, redis_url=CLOSED)
+    past_turns._index_all(open_agent(settings, scripted.build_scripted_models), session, threading.Event())
 
 
 def test_after_kill_9_the_search_makes_what_is_missing(agent: OpenAgent) -> None:
@@ -396,12 +396,14 @@ def test_after_kill_9_the_search_makes_what_is_missing(agent: OpenAgent) -> None
 
 def test_rows_of_other_rules_are_made_again(away: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
     own = told(away, *TALKS["en"])
-    monkeypatch.setattr(past_turns, "rules", lambda embedder: "earlier rules")
+    monkeypatch.setattr(past_turns, "build_rules_name", lambda embedder: "earlier rules")
     found_now(away, own, "puppy")
     monkeypatch.undo()
     assert "Biscuit" in found_now(away, own, "puppy")
     with away.store.transaction() as connection:
-        assert connection.execute(select(schema.turn_index.c.made_by).distinct()).scalars().all() == [rules(built_in())]
+        assert connection.execute(select(schema.turn_index.c.made_by).distinct()).scalars().all() == [
+            build_rules_name(built_in())
+        ]
 
 
 def test_a_vector_is_not_written_for_a_turn_that_is_gone_or_says_something_else(away: Agent) -> None:
@@ -431,7 +433,7 @@ def test_a_result_fits_its_room_and_shows_of_a_long_turn_what_was_asked_for(away
     filler = " ".join(f"Paragraph {number} is about the weather of that day." for number in range(80))
     long = [(f"{filler} The vault opens with {number}.", "x" * 3000) for number in (3, 4)] * 4
     text = found(away, told(away, *long), "vault")
-    assert past_turns.ROOM / 2 < estimate(text) <= past_turns.ROOM
+    assert past_turns.ROOM / 2 < estimate_tokens(text) <= past_turns.ROOM
     assert "The vault opens with 3." in text
 
 
@@ -561,7 +563,9 @@ def test_a_turn_that_the_user_wants_unused_is_found_no_more_until_it_may_be_used
     told(away, *TALKS["en"])
     own = away.store.create_session("en", 0.3).id
     index(away, own)
-    (key,) = [hit.turn.key for hit in past_turns.search(away, own, "puppy", 1) if "Biscuit" in hit.turn.question]
+    (key,) = [
+        hit.turn.key for hit in past_turns.search_past_turns(away, own, "puppy", 1) if "Biscuit" in hit.turn.question
+    ]
     away.store.turn_index.set_unused(key, True)
     assert "Biscuit" not in found(away, own, "puppy")
     away.store.turn_index.set_unused(key, False)
@@ -573,14 +577,14 @@ def test_the_exact_prompt_of_an_answer_shows_the_turns_it_was_given_until_they_a
     own = bot.store.create_session("en", 0.3).id
     index(bot, own)
     done(say(bot, own, "What is our puppy called?"))
-    shown = exact_prompt.exact(bot, own, 1)
+    shown = exact_prompt.rebuild_exact_prompt(bot, own, 1)
     assert shown.proven
     assert "Biscuit" in str(next(part for part in shown.parts if part.name == "turns"))
     assert bot.memory is not None
     bot.memory.eraser.forget_lines(
         bot.tenant, other, ["We adopted a small brown puppy called Biscuit yesterday."], turn=4
     )
-    (gone,) = [part for part in exact_prompt.exact(bot, own, 1).parts if part.name == "turns"]
+    (gone,) = [part for part in exact_prompt.rebuild_exact_prompt(bot, own, 1).parts if part.name == "turns"]
     assert (gone.missing, gone.pieces) == ("gone", ())
 
 

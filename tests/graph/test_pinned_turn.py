@@ -8,9 +8,9 @@ import pytest
 
 from errors import SessionBusy, TurnUnknown
 from graph.context import exact_prompt
-from graph.context.preview import preview
+from graph.context.preview import preview_next_prompt
 from graph.turn.agent import Agent
-from graph.turn.rebuild import rebuild
+from graph.turn.session.rebuild import rebuild_session_state
 from model.profile import SMALL
 from tests.graph.conftest import OpenAgent
 from tests.graph.talk import (
@@ -51,7 +51,7 @@ def test_it_stays_word_for_word_while_its_chunk_is_summarised(
     assert str(sent[2].text) == answer(1)
     assert part(one, own, 11, "pinned")["items"] == ("1",) or part(one, own, 11, "pinned")["items"] == ["1"]
     assert int(str(part(one, own, 11, "pinned")["tokens"])) > 0
-    assert exact_prompt.exact(one, own, 11).proven
+    assert exact_prompt.rebuild_exact_prompt(one, own, 11).proven
 
 
 def test_unpinned_it_leaves_the_next_prompt(agent: OpenAgent, session: NewSession) -> None:
@@ -59,14 +59,14 @@ def test_unpinned_it_leaves_the_next_prompt(agent: OpenAgent, session: NewSessio
     own = session(one)
     talk(one, own, range(1, 5))
     one.pin_turn(own, 2, True)
-    assert [each.name for each in preview(one, own).report.parts if each.tokens].count("pinned") == 1
+    assert [each.name for each in preview_next_prompt(one, own).report.parts if each.tokens].count("pinned") == 1
     done(say(one, own, question(5)))
     assert raw(prompts(one)[-1])[0] == topic(2)
     settled(one)
     one.pin_turn(own, 2, False)
     done(say(one, own, question(6)))
     assert topic(2) not in raw(prompts(one)[-1])
-    assert exact_prompt.exact(one, own, 5).proven, "the prompt of then still shows it"
+    assert exact_prompt.rebuild_exact_prompt(one, own, 5).proven, "the prompt of then still shows it"
 
 
 def test_a_state_that_was_lost_holds_it_again_and_a_copy_keeps_it(agent: OpenAgent, session: NewSession) -> None:
@@ -74,7 +74,7 @@ def test_a_state_that_was_lost_holds_it_again_and_a_copy_keeps_it(agent: OpenAge
     own = session(one)
     talk(one, own, range(1, 8))
     one.pin_turn(own, 3, True)
-    rebuild(one, one.store.session(own), 7)
+    rebuild_session_state(one, one.store.session(own), 7)
     done(say(one, own, question(8)))
     assert raw(prompts(one)[-1])[0] == topic(3)
     settled(one)

@@ -9,12 +9,12 @@ from collections.abc import Callable
 import pytest
 
 from errors import ModelOverloaded
-from graph.context.preview import Preview, preview
+from graph.context.preview import Preview, preview_next_prompt
 from graph.turn.agent import Agent
 from model.profile import SMALL, STRONG, Profile
 from model.scripted import ScriptedModel
 from store import Store
-from store.export.portable import export, import_
+from store.export.portable import import_conversations, render_session_json
 from tests.graph.conftest import OpenAgent
 from tests.graph.recalling import fact, folding, noting, ready, tell
 from tests.graph.talk import done, hurry, question, say, summarising, summary_calls, talk
@@ -33,7 +33,7 @@ def held(parts: list[dict[str, object]]) -> Held:
 
 
 def coming(agent: Agent, session: str) -> Held:
-    return held(preview(agent, session).report.plain()["parts"])
+    return held(preview_next_prompt(agent, session).report.plain()["parts"])
 
 
 def sent(agent: Agent, session: str, number: int) -> Held:
@@ -72,7 +72,7 @@ def test_a_chat_that_lacks_summaries_gets_all_of_them_with_the_next_turn(
     own = session(one)
     talk(one, own, range(1, 9))
     copy = imported(one.store, own)
-    seen = preview(one, copy)
+    seen = preview_next_prompt(one, copy)
     assert seen.making == ("1-3", "4-6")
     assert ranges(seen) == ["1-3", "4-6"]
     done(say(one, copy, question(9)))
@@ -87,7 +87,7 @@ def test_after_a_summary_failed_its_turns_are_due_again(
     one = agent(utility=lambda messages: ModelOverloaded(url="http://model"), ahead=ahead)
     own = session(one)
     talk(one, own, range(1, 7))
-    assert preview(one, own).making == making
+    assert preview_next_prompt(one, own).making == making
 
 
 def test_turns_whose_summary_a_model_still_writes_are_raw(agent: OpenAgent, session: NewSession) -> None:
@@ -96,7 +96,7 @@ def test_turns_whose_summary_a_model_still_writes_are_raw(agent: OpenAgent, sess
     own = session(one)
     hurry(one, own, range(1, 4))
     expected = coming(one, own)
-    assert preview(one, own).making == ("1-3",)
+    assert preview_next_prompt(one, own).making == ("1-3",)
     assert expected["recent"][1] == ["1", "2", "3"]
     hurry(one, own, [4])
     assert sent(one, own, 4) == expected
@@ -108,7 +108,7 @@ def test_it_calls_no_model_and_writes_nothing(agent: OpenAgent, session: NewSess
     own = session(one)
     talk(one, own, range(1, 4))
     before = (one.store.session(own), one.state(own), one.store.ledger.summaries(own), summary_calls(one))
-    assert preview(one, own).making == ("1-3",)
+    assert preview_next_prompt(one, own).making == ("1-3",)
     assert (one.store.session(own), one.state(own), one.store.ledger.summaries(own), summary_calls(one)) == before
 
 
@@ -128,9 +128,9 @@ def test_a_summary_that_is_still_to_be_made_counts_at_its_length(
 
 def imported(store: Store, session: str) -> str:
     """A copy without summaries, as an import from elsewhere."""
-    data = json.loads(export(store, session))
+    data = json.loads(render_session_json(store, session))
     data["summaries"] = []
-    (made,) = import_(store, json.dumps(data).encode(), 10_000_000, len).sessions
+    (made,) = import_conversations(store, json.dumps(data).encode(), 10_000_000, len).sessions
     return made
 
 

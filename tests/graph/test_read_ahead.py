@@ -27,7 +27,7 @@ class Reader:
 
     def __call__(self, messages: Sequence[BaseMessage], stop: threading.Event) -> None:
         self.read.append(told(messages))
-        if self._holds and stop.wait(10):
+        if self._holds and stop.wait(60):
             self.stopped += 1
 
 
@@ -36,7 +36,7 @@ def told(messages: Sequence[BaseMessage]) -> list[tuple[str, str]]:
 
 
 def reading(agent: OpenAgent, reader: Reader, **settings: Any) -> Agent:
-    models = replace(scripted.models(lambda _: "네.", (), profile=SMALL), kind="embedded", read=reader)
+    models = replace(scripted.build_scripted_models(lambda _: "네.", (), profile=SMALL), kind="embedded", read=reader)
     return agent(resolve=lambda: models, **settings)
 
 

@@ -9,13 +9,13 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from graph.context.clock import find_zone, now_text, set_zone
-from graph.context.preview import upcoming
-from graph.tool.expression import reckon
+from graph.context.preview import build_upcoming_prompt
+from graph.tool.calculation.expression import reckon_expression
 from model.profile import STRONG
 from store import Session
 from tests.graph.conftest import OpenAgent
 from tests.table import table
-from text.calendar import days
+from text.date.calendar import find_single_days
 
 
 @table(
@@ -40,8 +40,8 @@ def test_tomorrow_is_the_readers_tomorrow() -> None:
     late = datetime(2026, 12, 31, 15, 30, tzinfo=UTC)
     for zone, tomorrow in (("Asia/Seoul", "2027-01-02"), ("Europe/London", "2027-01-01")):
         there = late.astimezone(ZoneInfo(zone))
-        assert [str(day) for day in days("tomorrow", there.date())] == [tomorrow]
-        assert reckon("today + 1 day", there).facts["day"] == tomorrow
+        assert [str(day) for day in find_single_days("tomorrow", there.date())] == [tomorrow]
+        assert reckon_expression("today + 1 day", there).facts["day"] == tomorrow
 
 
 @pytest.mark.parametrize("name", ["", "Seoul", "../etc/passwd", "/etc/localtime", "\0", "Asia/" + "x" * 300])
@@ -53,7 +53,7 @@ def test_two_readers_of_one_agent_have_their_own_time(agent: OpenAgent) -> None:
     bot = replace(agent(profile=STRONG), now=lambda: datetime(2026, 12, 31, 16, tzinfo=UTC))
     session: Session = bot.store.create_session("en", 0.3)
     shown = [
-        str(upcoming(bot.in_zone(ZoneInfo(zone)), session.id, "Hello")[0].messages)
+        str(build_upcoming_prompt(bot.in_zone(ZoneInfo(zone)), session.id, "Hello")[0].messages)
         for zone in ("Asia/Seoul", "America/New_York")
     ]
     assert "2027-01-01 (Fri) 01:00" in shown[0]

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import pytest
 from langchain_core.messages import HumanMessage, ToolMessage
 
-from graph.answer.by_code import word
+from graph.answer.by_code import render_answer_by_code
 
 
 def result(
@@ -21,7 +21,7 @@ def result(
 
 
 def answered(question: str, *results: ToolMessage, language: str = "en") -> str | None:
-    return word([HumanMessage(question), *results], language)
+    return render_answer_by_code([HumanMessage(question), *results], language)
 
 
 NOW = {"now": "2026-11-23T09:05:00+09:00", "zone": "Asia/Seoul"}

@@ -42,7 +42,7 @@ def test_all_of_them_are_written_newest_first_and_the_extracted_ones_stay_as_ver
     assert summary_calls(one) >= 4
     assert origins(one, own) == ["regenerated"] * 4
     for first in (1, 4, 7, 10):
-        assert [(each.origin, each.status) for each in revise.versions(one, own, first)] == [
+        assert [(each.origin, each.status) for each in revise.list_summary_versions(one, own, first)] == [
             ("extracted", "superseded"),
             ("regenerated", "active"),
         ]
@@ -104,13 +104,13 @@ def test_a_summary_that_the_user_changed_meanwhile_stays(agent: OpenAgent) -> No
 
     def write(messages: Any) -> str:
         begun.set()
-        gate.wait(10)
+        gate.wait(60)
         return summarising(messages)
 
     one = agent(utility=write, memory=False)
     own = brought(one, 3)
     rewrite.start_rewrite(one, own)
-    assert begun.wait(10)
+    assert begun.wait(60)
     one.edit_summary(own, 1, "우리 말로 썼다")
     gate.set()
     settled(one)
@@ -145,7 +145,7 @@ def test_where_code_writes_summaries_nothing_is_offered(agent: OpenAgent) -> Non
 @pytest.mark.parametrize(("name", "priced"), [("gpt-4o-mini", True), ("no-such-model", False)])
 def test_the_offer_names_a_price_where_one_is_known(agent: OpenAgent, name: str, priced: bool) -> None:
     models = replace(
-        scripted.models(answering, summarising, profile=STRONG),
+        scripted.build_scripted_models(answering, summarising, profile=STRONG),
         name=name,
         kind="hosted",
         url="https://api.openai.com/v1",

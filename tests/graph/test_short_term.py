@@ -5,10 +5,17 @@ from __future__ import annotations
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
-from graph.context.prompt import Changing, Limits, build, essence, short_term, untold
-from graph.context.turns import question, split
+from graph.context.prompt import (
+    Changing,
+    Limits,
+    build_turn_prompt,
+    drop_redundant_summaries,
+    extract_summary_essence,
+    short_term,
+)
+from graph.context.turns import make_question_message, split_into_turns
 from graph.state import SummaryRecord
-from graph.turn.rebuild import made
+from graph.turn.session.rebuild import build_session_state
 from model.profile import SMALL
 from tests.graph.conftest import OpenAgent
 from tests.graph.talk import done, say
@@ -23,7 +30,7 @@ def talk(turns: int, chars: int = 40) -> list[AnyMessage]:
     """So many finished turns, each with a fact of its own."""
     said: list[AnyMessage] = []
     for number in range(1, turns + 1):
-        said += [question(f"Box {number} holds {number}0 pens.", number, "s"), AIMessage("x" * chars)]
+        said += [make_question_message(f"Box {number} holds {number}0 pens.", number, "s"), AIMessage("x" * chars)]
     return said
 
 
@@ -49,8 +56,8 @@ MEMORY = Changing(
 
 def prompt(messages: list[AnyMessage], records: list[SummaryRecord]) -> tuple[str, list[str], list[str]]:
     """The first message, the questions behind it, and the ranges that the report calls summarised."""
-    made = build(
-        [*messages, question("And now?", 7, "s")],
+    made = build_turn_prompt(
+        [*messages, make_question_message("And now?", 7, "s")],
         records,
         7,
         language="en",
@@ -96,12 +103,12 @@ def test_a_chunk_of_which_a_part_stands_is_told_by_its_summary() -> None:
     [(10_000, 1), (500, 1), (400, 7), (160, 9), (1, 9)],
 )
 def test_turns_stay_within_the_budget_and_leave_by_chunks_down_to_half_of_it(budget: int, first: int) -> None:
-    turns = split(talk(10, chars=120), 10)  # about 45 tokens a turn
+    turns = split_into_turns(talk(10, chars=120), 10)  # about 45 tokens a turn
     assert short_term(turns, 9, budget, count) == first
 
 
 def test_what_no_summary_covers_never_leaves() -> None:
-    assert short_term(split(talk(3, chars=4000), 3), 0, 10, count) == 1
+    assert short_term(split_into_turns(talk(3, chars=4000), 3), 0, 10, count) == 1
 
 
 def test_a_state_made_anew_for_a_small_model_holds_turns_as_they_were_said(
@@ -112,13 +119,13 @@ def test_a_state_made_anew_for_a_small_model_holds_turns_as_they_were_said(
     said = [f"{number}번 상자에는 연필이 {number}0자루 있어." for number in range(1, 9)]
     for each in said:
         done(say(bot, own, each))
-    anew = made(bot, bot.store.session(own), 8)
+    anew = build_session_state(bot, bot.store.session(own), 8)
     assert [message.text for message in anew["messages"] if message.type == "human"] == said
     assert [message.text for message in bot.state(own)["messages"] if message.type == "human"] == said
 
 
 def test_untold_are_the_summaries_of_turns_that_do_not_all_stand() -> None:
-    assert untold(RECORDS, {1, 2, 3, 4, 6}) == RECORDS[1:]
+    assert drop_redundant_summaries(RECORDS, {1, 2, 3, 4, 6}) == RECORDS[1:]
 
 
 @pytest.mark.parametrize(
@@ -131,4 +138,4 @@ def test_untold_are_the_summaries_of_turns_that_do_not_all_stand() -> None:
     ],
 )
 def test_the_essence_of_a_summary(summary: str, kept: str) -> None:
-    assert essence(summary) == kept
+    assert extract_summary_essence(summary) == kept

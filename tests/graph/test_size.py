@@ -18,8 +18,8 @@ from graph.context.prompt import over_budget
 from graph.turn.agent import Agent
 from graph.turn.event import ContextBuilt, SummaryMade
 from graph.turn.runtime import TurnContext
-from model.call.token import estimate
-from model.scripted import count, models
+from model.call.token import estimate_tokens
+from model.scripted import build_scripted_models, count_scripted_tokens
 from settings import Settings
 from store.database.checkpoint import open_checkpoints
 from tests.graph.conftest import OpenAgent
@@ -49,7 +49,7 @@ def test_after_sixty_turns_the_state_is_small_and_the_record_complete(agent: Ope
     assert len(state["messages"]) == 8
     kept = state["summary_history"]
     assert 1 < len(kept) < 19
-    assert sum(count(each["summary"]) for each in kept) <= 200
+    assert sum(count_scripted_tokens(each["summary"]) for each in kept) <= 200
     assert [each["turns"][0] for each in kept] == list(range(kept[0]["turns"][0], 56, 3))
     turns = bot.store.turns_between(own, 1, 60)
     assert [(turn.question, turn.answer) for turn in turns] == [(question(n), answer(n)) for n in range(1, 61)]
@@ -111,10 +111,10 @@ def test_the_oldest_summaries_leave_down_to_half_the_budget(records: int, budget
     """Each counts one token and four for its place; where the budget holds more, the newest twenty stay."""
     every = [record(3 * n + 1, 3 * n + 3) for n in range(records)]
     if (records, budget) == (10, 50):
-        assert over_budget(every, 50, count) == []
-        assert over_budget(every, 49, count) == every[:6]
+        assert over_budget(every, 50, count_scripted_tokens) == []
+        assert over_budget(every, 49, count_scripted_tokens) == every[:6]
         return
-    assert over_budget(every, budget, count) == every[:leaving]
+    assert over_budget(every, budget, count_scripted_tokens) == every[:leaving]
 
 
 def test_the_specified_table_fits_the_default_budget() -> None:
@@ -122,11 +122,13 @@ def test_the_specified_table_fits_the_default_budget() -> None:
     every = [record(3 * n + 1, 3 * n + 3) for n in range(16)]
     for each in every:
         each["summary"] = "요" * 750
-    assert over_budget(every, Settings.model_fields["budget_summaries"].default, estimate) == []
+    assert over_budget(every, Settings.model_fields["budget_summaries"].default, estimate_tokens) == []
 
 
 def test_summaries_leave_a_small_model_before_they_crowd_out_the_turns() -> None:
-    small, large = (TurnContext(models(context_size=size), Settings()).limits() for size in (4000, 100_000))
+    small, large = (
+        TurnContext(build_scripted_models(context_size=size), Settings()).limits() for size in (4000, 100_000)
+    )
     assert (small.summaries, large.summaries) == (small.prompt // 2, Settings().budget_summaries)
 
 

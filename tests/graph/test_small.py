@@ -21,7 +21,7 @@ from tests.graph.talk import done, only, prompts, say, settled, summary_calls
 from tests.graph.test_conversation import NewSession, expected
 from tests.graph.test_hostile import HOSTILE
 from tests.retrieval.conftest import Words
-from text.clean import clean
+from text.clean import clean_text
 
 TOLD = st.sampled_from(
     [
@@ -38,7 +38,7 @@ TOLD = st.sampled_from(
     ]
 )
 HARD = st.sampled_from([text for name, text in HOSTILE.items() if name != "long"])
-FREE = st.text(min_size=1, max_size=80).filter(lambda text: bool(clean(text).strip()))
+FREE = st.text(min_size=1, max_size=80).filter(lambda text: bool(clean_text(text).strip()))
 MESSAGES = st.lists(st.one_of(TOLD, TOLD, HARD, FREE), min_size=1, max_size=9)
 ANSWERS = st.sampled_from(
     ["네.", "왜요?", "잘 알겠습니다. 3월 5일이라고 하셨지요? 그 밖에는요?", "산 " * 30, "Yes, of course. " * 9]

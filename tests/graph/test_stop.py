@@ -202,7 +202,7 @@ def test_a_caller_that_goes_away_from_a_turn_that_fails(
     events = bot.run(own, question(4))
     next(events)
     with monkeypatch.context() as patch:
-        patch.setattr(graph.node.llm, "stopped", burst)
+        patch.setattr(graph.node.llm, "make_stopped_answer", burst)
         events.close()  # type: ignore[attr-defined]
     row = bot.store.turn(own, 4)
     assert row is not None

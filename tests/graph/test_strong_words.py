@@ -68,4 +68,4 @@ def test_a_memory_is_the_models_to_the_letter_and_a_later_value_is_the_models_ch
     assert folded == [f"As the user put it: “{text}”" for text in TOLD[:5]]
     kept = {each.key: each.value for each in memory.entities}
     assert kept == {"sister": "Hannah", "locker": "B-17", "train": "the 7:40 one", "rent": "1,950 dollars"}
-    assert [bound for bound in writer.bound if "response_format" in bound]
+    assert [bound for bound in writer.bound_arguments if "response_format" in bound]

@@ -13,10 +13,10 @@ from graph.turn.agent import Agent
 from graph.turn.event import Thought, Token
 from model import scripted
 from model.call import client
-from settings import load
+from settings import load_settings
 from store import Store
 from store.export import portable
-from store.export.transcript import transcript
+from store.export.transcript import render_transcript
 from tests.graph.conftest import OpenAgent
 from tests.graph.talk import done, failed, only, question, say, summarising
 from tests.stub import reply
@@ -35,8 +35,8 @@ def upstream() -> Iterator[Upstream]:
 @pytest.fixture
 def bot(agent: OpenAgent, upstream: Upstream) -> Agent:
     """An agent whose model is a server."""
-    chat = client.chat(upstream.url, "key", "thinker", settings=load(model_retries=0))
-    models = replace(scripted.models((), summarising), chat=chat, kind="local")
+    chat = client.build_chat_model(upstream.url, "key", "thinker", settings=load_settings(model_retries=0))
+    models = replace(scripted.build_scripted_models((), summarising), chat=chat, kind="local")
     return agent(resolve=lambda: models)
 
 
@@ -84,12 +84,12 @@ def test_an_export_carries_thoughts_and_an_import_takes_them(
     upstream.add(thinking("네."))
     own = session(bot)
     done(say(bot, own, "맞지?"))
-    exported = portable.export(bot.store, own)
-    (copy,) = portable.import_(bot.store, exported.encode(), 10_000_000, len).sessions
+    exported = portable.render_session_json(bot.store, own)
+    (copy,) = portable.import_conversations(bot.store, exported.encode(), 10_000_000, len).sessions
     stored: Store = bot.store
     assert stored.turn(copy, 1).reasoning == stored.turn(own, 1).reasoning  # type: ignore[union-attr]
-    assert json.loads(portable.export(stored, copy))["turns"] == json.loads(exported)["turns"]
-    assert f"> {THOUGHT}" in transcript(stored, own, "ko")
+    assert json.loads(portable.render_session_json(stored, copy))["turns"] == json.loads(exported)["turns"]
+    assert f"> {THOUGHT}" in render_transcript(stored, own, "ko")
 
 
 def test_thoughts_of_a_tool_loop_are_one_reasoning(bot: Agent, session: NewSession, upstream: Upstream) -> None:

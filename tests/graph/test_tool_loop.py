@@ -14,14 +14,14 @@ from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_core.tools import BaseTool, tool
 from langgraph.runtime import Runtime
 
-from graph.context.turns import question as asked
+from graph.context.turns import make_question_message as asked
 from graph.node.tool import RESULT_CHARS, tool_node
 from graph.state import ChatState
 from graph.turn.event import Token, ToolFinished, ToolStarted
 from graph.turn.runtime import Inputs, TurnContext
 from model import scripted
 from model.profile import SMALL
-from settings import load
+from settings import load_settings
 from tests.graph.conftest import OpenAgent
 from tests.graph.talk import answer, calling, done, failed, only, plain, prompts, question, say, summary_calls, talk
 from tests.graph.test_conversation import NewSession
@@ -52,7 +52,7 @@ TOOLS: list[BaseTool] = [long_letter, broken]
 def run_tool(message: AIMessage) -> tuple[ToolMessage, ToolFinished]:
     """One call through tool_node."""
     events: list[Any] = []
-    context = TurnContext(scripted.models(), load(), inputs=Inputs(tools=TOOLS))
+    context = TurnContext(scripted.build_scripted_models(), load_settings(), inputs=Inputs(tools=TOOLS))
     state = ChatState(
         messages=[asked("q", 1, "s"), message], session_id="s", summary_history=[], turn_count=1, compression_rate=0.3
     )
@@ -92,7 +92,7 @@ def test_at_the_limit_the_model_answers_without_tools(agent: OpenAgent, session:
     calls = [calling("calculate", f"c{n}", expression=f"{n}+1") for n in range(limit)]
     bot = agent([*calls, "끝"], tool_limit=limit)
     assert done(say(bot, session(bot), "계속 계산해 봐")).answer == "끝"
-    bound = bot.models().chat.bound  # type: ignore[attr-defined]
+    bound = bot.models().chat.bound_arguments  # type: ignore[attr-defined]
     assert ["tools" in each for each in bound] == [True] * limit + [False]
     told = ["더 쓸 수 없습니다" in str(each.text) for each in prompts(bot)[-1] if each.type == "tool"]
     assert told == [False] * (limit - 1) + [True] * (limit > 0)
@@ -259,7 +259,7 @@ class Garbled(BaseChatModel):
 def test_arguments_that_are_no_json_go_back_to_the_model(agent: OpenAgent, session: NewSession) -> None:
     from dataclasses import replace
 
-    own_models = replace(scripted.models(), chat=Garbled())
+    own_models = replace(scripted.build_scripted_models(), chat=Garbled())
     bot = agent(resolve=lambda: own_models)
     events = say(bot, session(bot), "1 더하기 1은?")
     (finished,) = only(events, ToolFinished)

@@ -10,7 +10,7 @@ from component.work.readiness import Readiness
 from graph.turn.agent import Agent
 from graph.turn.event import ContextBuilt
 from model.scripted import ScriptedModel
-from store.options import Options
+from store.session.options import AnswerOptions
 from tests.graph.conftest import OpenAgent
 from tests.graph.talk import answering, done, prompts, question, say, talk, topic
 from tests.graph.test_stop import until
@@ -39,7 +39,7 @@ def test_the_role_stays_first_through_every_summary(agent: OpenAgent, session: N
     role = "You are a pirate. Say arr."
     bot = agent(ahead=False)
     own = session(bot)
-    bot.store.options.set(own, Options(role))
+    bot.store.options.set(own, AnswerOptions(role))
     talk(bot, own, range(1, 15))
     assert bot.store.ledger.summaries(own)
     for prompt in prompts(bot):
@@ -61,4 +61,4 @@ def test_a_message_that_is_sent_twice_at_once_is_two_turns_in_order(agent: OpenA
     turns = bot.store.turns(own)
     assert [(turn.question, turn.status) for turn in turns] == [(question(1), "done")] * 2
     assert str(prompts(bot)[-1][-1].text).endswith(question(1))
-    assert jobs.queued(own) == []
+    assert jobs.list_queued(own) == []

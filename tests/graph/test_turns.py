@@ -6,14 +6,14 @@ import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 
 from graph.context.turns import (
-    closing,
-    covered,
-    current,
     due_chunks,
+    find_current_messages,
+    find_last_covered_turn,
     find_next_chunk,
     is_answer,
+    make_closing_messages,
     should_summarize,
-    split,
+    split_into_turns,
     tool_rounds,
 )
 from graph.state import SummaryRecord
@@ -91,12 +91,12 @@ def test_missed_chunks_are_made_up_for_and_retired_ones_are_not(
 
 
 def test_coverage_is_read_from_the_records_and_not_counted() -> None:
-    assert covered([]) == 0
-    assert covered([record(7, 9), record(10, 12)]) == 12
+    assert find_last_covered_turn([]) == 0
+    assert find_last_covered_turn([record(7, 9), record(10, 12)]) == 12
 
 
 def test_a_turn_with_tool_calls_is_one_turn() -> None:
-    turns = split([*with_tools(1), *with_tools(2), HumanMessage("q3"), calling("search", "c")], 3)
+    turns = split_into_turns([*with_tools(1), *with_tools(2), HumanMessage("q3"), calling("search", "c")], 3)
     assert [turn.number for turn in turns] == [1, 2, 3]
     assert [turn.complete for turn in turns] == [True, True, False]
     assert turns[0].messages == tuple(with_tools(1))
@@ -105,14 +105,14 @@ def test_a_turn_with_tool_calls_is_one_turn() -> None:
 
 def test_turn_numbers_come_from_the_messages() -> None:
     questions: list[AnyMessage] = [HumanMessage("q", additional_kwargs={"turn": n}) for n in (5, 9)]
-    assert [turn.number for turn in split(questions, 9)] == [5, 9]
+    assert [turn.number for turn in split_into_turns(questions, 9)] == [5, 9]
 
 
 @table(("tail", "rounds"), [(0, 0), (1, 0), (2, 1), (3, 1), (4, 2), (6, 2)])
 def test_the_current_turn_starts_at_the_last_question(tail: int, rounds: int) -> None:
     messages = [*with_tools(1), *with_tools(2)[:tail]]
     begins = 6 if tail else 0
-    assert current(messages) == messages[begins:]
+    assert find_current_messages(messages) == messages[begins:]
     assert tool_rounds(messages) == (rounds if tail else 2)
 
 
@@ -120,7 +120,7 @@ def test_the_current_turn_starts_at_the_last_question(tail: int, rounds: int) ->
 def test_a_turn_that_was_cut_off_anywhere_can_be_closed(end: int) -> None:
     """Every tool call has its result, and the turn ends with an answer (design 3.5)."""
     messages = [*with_tools(1), *with_tools(2)[:end]]
-    whole = [*messages, *closing(messages, 2)]
+    whole = [*messages, *make_closing_messages(messages, 2)]
     asked = [call["id"] for each in whole if isinstance(each, AIMessage) for call in each.tool_calls]
     results = [each.tool_call_id for each in whole if isinstance(each, ToolMessage)]
     assert sorted(str(call) for call in asked) == sorted(results)

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from evaluation.public import own
-from evaluation.public.dataset import Conversation
+from evaluation.public.dataset import own
+from evaluation.public.dataset.dataset import Conversation
 from evaluation.public.share import share_words
 from evaluation.public.stored import small_models, strong_models
 from evaluation.public.twenty import FOLDER
 from evaluation.scenario import RecordedTurn
-from graph.context.preview import upcoming
+from graph.context.preview import build_upcoming_prompt
 from graph.turn.agent import Agent
 from model.modelset import ModelSet
 from tests.graph.conftest import OpenAgent
@@ -51,7 +51,7 @@ def play(bot: Agent, told: Conversation, answers: list[str]) -> None:
 
 
 def read_prompt(bot: Agent, models: ModelSet, session: str, text: str) -> str:
-    messages = upcoming(bot.using(models), session, text)[0].messages
+    messages = build_upcoming_prompt(bot.using(models), session, text)[0].messages
     return "\n".join(str(message.text) for message in messages)
 
 

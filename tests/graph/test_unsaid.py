@@ -9,7 +9,7 @@ import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.tools import tool
 
-from graph.context.prompt import UNSAID_CHARS, spoken
+from graph.context.prompt import UNSAID_CHARS, reduce_messages_to_speech
 from model.profile import SMALL
 from tests.graph.conftest import OpenAgent, Route
 from tests.graph.talk import done, prompts, say
@@ -34,7 +34,7 @@ def turn(
 
 def line(messages: Sequence[AnyMessage]) -> str:
     """What stands before the question."""
-    first = spoken(messages)[0]
+    first = reduce_messages_to_speech(messages)[0]
     return str(first.text) if isinstance(first, SystemMessage) else ""
 
 
@@ -53,7 +53,7 @@ def line(messages: Sequence[AnyMessage]) -> str:
 )
 def test_only_facts_stay_that_the_answer_lacks(messages: list[AnyMessage], kept: str) -> None:
     assert line(messages) == kept
-    assert [message.type for message in spoken(messages)][-2:] == ["human", "ai"]
+    assert [message.type for message in reduce_messages_to_speech(messages)][-2:] == ["human", "ai"]
 
 
 def test_a_long_result_is_shortened() -> None:
@@ -65,7 +65,10 @@ def test_a_long_result_is_shortened() -> None:
 
 def test_a_turn_without_an_answer_keeps_nothing() -> None:
     unanswered = AIMessage("", response_metadata={"unanswered": "interrupted", "turn": 1})
-    assert [message.type for message in spoken([HumanMessage("언제야?"), unanswered])] == ["human", "ai"]
+    assert [message.type for message in reduce_messages_to_speech([HumanMessage("언제야?"), unanswered])] == [
+        "human",
+        "ai",
+    ]
 
 
 def test_the_next_questions_have_it_and_it_is_shown(agent: OpenAgent, session: NewSession, route: Route) -> None:

@@ -15,7 +15,7 @@ from sqlalchemy import update
 from errors import SessionUnknown
 from graph.turn.agent import Agent
 from graph.turn.request import Request
-from graph.turn.trash import DAY
+from graph.turn.session.trash import DAY
 from memory import Memory
 from store import GivenTurn
 from store.database import schema
@@ -28,6 +28,7 @@ from tests.graph.test_memory_path import sources
 GUESSED = "0123456789abcdef"
 WITHOUT_SESSION = {
     "aside": "lists work; the work asks the store itself",
+    "open_worlds": "plays the stories of this user; each call names its session",
     "using": "other models",
     "in_zone": "another clock",
     "of": "another user's agent; who may ask for it is the doors' question",
@@ -61,6 +62,7 @@ def call(agent: Agent, name: str, session_id: str) -> object:
     function: Callable[..., Any] = getattr(agent, name)
     values: dict[str, Any] = {
         "session_id": session_id,
+        "answer": "taken",
         "request": Request(session_id, "new", "taken"),
         "stop": threading.Event(),
         "emit": lambda event: None,

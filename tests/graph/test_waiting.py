@@ -16,19 +16,19 @@ from pydantic import Field
 from sqlalchemy import update
 
 from errors import NothingToAnswer, NothingToRetry
-from graph.tool.asking import answers_in, call_in
+from graph.tool.question.asking import read_config_answers, read_config_call
 from graph.turn.agent import Agent
-from graph.turn.event import Asked, Event, ToolFinished, ToolStarted
+from graph.turn.event import Event, ToolFinished, ToolStarted, TurnQuestions
 from graph.turn.request import Request
 from store.database import schema
-from store.question import Action, Answer, Question, Waiting
+from store.turn.question import Action, OpenUserQuestions, UserAnswer, UserQuestion
 from tests.graph import waiting
 from tests.graph.conftest import OpenAgent
 from tests.graph.talk import answering, calling, done, only, prompts, question, say, scripted, talk
 from tests.graph.test_conversation import NewSession
 from tests.process import end, start
 
-YES, ALWAYS, NO = Answer("once"), Answer("always"), Answer("no")
+YES, ALWAYS, NO = UserAnswer("once"), UserAnswer("always"), UserAnswer("no")
 
 
 class Door(BaseTool):
@@ -39,10 +39,10 @@ class Door(BaseTool):
     opened: list[str] = Field(default_factory=list)
     kept: list[Action] = Field(default_factory=list)
 
-    def question(self, key: str, arguments: Mapping[str, Any]) -> Question | None:
+    def question(self, key: str, arguments: Mapping[str, Any]) -> UserQuestion | None:
         if "always" in self.kept:
             return None
-        return Question(key, "approve", key, self.name, server="house", arguments=dict(arguments))
+        return UserQuestion(key, "approve", key, self.name, server="house", arguments=dict(arguments))
 
     def allow(self, action: Action) -> None:
         self.kept.append(action)
@@ -59,10 +59,12 @@ class Form(BaseTool):
     description: str = "Books a table."
 
     def _run(self, config: RunnableConfig, place: str = "") -> str:
-        own = f"{call_in(config)}/persons"
-        answer = answers_in(config).get(own)
+        own = f"{read_config_call(config)}/persons"
+        answer = read_config_answers(config).get(own)
         if answer is None:
-            raise Waiting([Question(own, "form", call_in(config), self.name, "How many?", schema={"type": "object"})])
+            raise OpenUserQuestions(
+                [UserQuestion(own, "form", read_config_call(config), self.name, "How many?", schema={"type": "object"})]
+            )
         return f"booked for {answer.value['persons']}" if answer.action == "answer" else "not booked"
 
 
@@ -71,9 +73,9 @@ def two(*calls: tuple[str, dict[str, Any]]) -> AIMessage:
     return AIMessage("", tool_calls=made)
 
 
-def asked(events: list[Event]) -> Asked:
+def asked(events: list[Event]) -> TurnQuestions:
     end = events[-1]
-    assert isinstance(end, Asked), end
+    assert isinstance(end, TurnQuestions), end
     return end
 
 
@@ -178,7 +180,7 @@ def test_a_running_tool_may_ask(agent: OpenAgent, session: NewSession) -> None:
     own = session(bot)
     (question_,) = asked(say(bot, own, "Book a table.")).questions
     assert (question_.kind, question_.text) == ("form", "How many?")
-    assert done(list(bot.resume(own, {question_.id: Answer("answer", {"persons": 4})}))).answer == "Booked."
+    assert done(list(bot.resume(own, {question_.id: UserAnswer("answer", {"persons": 4})}))).answer == "Booked."
     assert sorted(results(prompts(bot)[-1])) == ["6*7 = 42", "booked for 4"]
 
 
@@ -188,7 +190,7 @@ def test_the_model_asks_the_user(agent: OpenAgent, session: NewSession) -> None:
     own = session(bot)
     (question_,) = asked(say(bot, own, "Book a table.")).questions
     assert (question_.kind, question_.text, question_.choices) == ("choose", "Which day?", ("Monday", "Tuesday"))
-    assert done(list(bot.resume(own, {question_.id: Answer("answer", "Monday")}))).answer == "Monday it is."
+    assert done(list(bot.resume(own, {question_.id: UserAnswer("answer", "Monday")}))).answer == "Monday it is."
     assert results(prompts(bot)[-1]) == ["Monday"]
 
 
@@ -248,7 +250,7 @@ def test_a_door_that_cannot_ask_refuses_with_a_reason(agent: OpenAgent, session:
     assert done([end]).answer == "I may not."
     refused = "The user must allow this tool first, and can do so only in the app."
     assert sorted(results(prompts(bot)[-1])) == [refused, "not booked"]
-    bound = scripted(bot.models().chat).bound[-1]["tools"]
+    bound = scripted(bot.models().chat).bound_arguments[-1]["tools"]
     assert "ask_user" not in [tool["function"]["name"] for tool in bound]
 
 

@@ -8,9 +8,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from errors import Empty
 from graph.turn.runtime import TurnContext
-from graph.wiring import build, graph
+from graph.wiring import compile_chat_graph, graph
 from model import scripted
-from settings import load
+from settings import load_settings
 from tests.graph.talk import answer, answering, calling, question, raw, summarised, summarising, topic
 
 MERMAID = """---
@@ -48,7 +48,7 @@ def test_the_drawing() -> None:
 
 def test_it_runs_without_a_checkpointer_a_store_or_a_key() -> None:
     chat = (calling("calculate", expression="6*7"), answer(1))
-    context = TurnContext(scripted.models(chat, summarising), load())
+    context = TurnContext(scripted.build_scripted_models(chat, summarising), load_settings())
     end = graph.invoke({"messages": [HumanMessage(question(1))]}, context=context)
     assert [message.type for message in end["messages"]] == ["human", "ai", "tool", "ai"]
     assert end["messages"][-1].text == answer(1)
@@ -56,7 +56,7 @@ def test_it_runs_without_a_checkpointer_a_store_or_a_key() -> None:
 
 def test_it_counts_turns_by_itself_when_nobody_does() -> None:
     """As LangGraph's own tools call it: the whole conversation as messages, again and again."""
-    context = TurnContext(scripted.models(answering, summarising), load())
+    context = TurnContext(scripted.build_scripted_models(answering, summarising), load_settings())
     state: dict[str, object] = {"messages": []}
     for number in range(1, 6):
         messages = [*state["messages"], HumanMessage(question(number))]  # type: ignore[misc]
@@ -67,8 +67,8 @@ def test_it_counts_turns_by_itself_when_nobody_does() -> None:
 
 
 def test_its_records_name_the_thread_when_nobody_names_the_session() -> None:
-    context = TurnContext(scripted.models(answering, summarising), load())
-    kept = build(InMemorySaver())
+    context = TurnContext(scripted.build_scripted_models(answering, summarising), load_settings())
+    kept = compile_chat_graph(InMemorySaver())
     for number in range(1, 5):
         end = kept.invoke(
             {"messages": [HumanMessage(question(number))]}, {"configurable": {"thread_id": "t1"}}, context=context
@@ -79,4 +79,6 @@ def test_its_records_name_the_thread_when_nobody_names_the_session() -> None:
 @pytest.mark.parametrize("messages", [[], [AIMessage("hello")]])
 def test_without_a_message_of_the_user_it_says_so(messages: list[AIMessage]) -> None:
     with pytest.raises(Empty):
-        graph.invoke({"messages": messages}, context=TurnContext(scripted.models(answering), load()))
+        graph.invoke(
+            {"messages": messages}, context=TurnContext(scripted.build_scripted_models(answering), load_settings())
+        )

@@ -14,7 +14,7 @@ from graph.turn.agent import open_agent
 from graph.turn.event import Done, Event
 from model import scripted
 from retrieval import Library
-from settings import load
+from settings import load_settings
 from tests.graph.talk import calling
 from tests.retrieval.conftest import Words
 from tests.retrieval.test_loop import said
@@ -25,8 +25,8 @@ ANSWER = "They ripen in September [1]."
 def main(folder: str) -> None:
     """Two turns whose second takes another way (``update_state``); whatever a tracer holds is sent before the end."""
     chat: Any = [calling("search_documents", query="When do pears ripen?"), ANSWER, ANSWER]
-    models = scripted.models(chat, [said([1], sufficient=True)])
-    agent = open_agent(load(data_dir=Path(folder), titles=False, memory=False), lambda: models)
+    models = scripted.build_scripted_models(chat, [said([1], sufficient=True)])
+    agent = open_agent(load_settings(data_dir=Path(folder), titles=False, memory=False), lambda: models)
     library = Library(agent.settings, agent.store, Words())
     library.add([("fruit.md", b"# Fruit\n\n## Pears\n\nPears are green and ripen in September.\n")])
     agent = replace(agent, library=library)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from history.align import Alignment, Evidence, Exchange, Weights, align, weigh
+from history.align import Alignment, Exchange, TurnEvidence, Weights, align_told_turns, weigh_turn_pairs
 from history.form import Side, mark_message
 
 SIDES: tuple[Side, Side] = ("question", "answer")
@@ -24,15 +24,15 @@ def find_weights(told: Sequence[Exchange], stored: Sequence[Exchange]) -> Weight
                 marks = mark_message(text, side, "me")
                 for mark in marks.all:
                     whole = mark in marks.whole
-                    evidence += [Evidence(sent, number, side, whole) for number, _ in places.get(mark, ())]
-    return weigh(evidence)
+                    evidence += [TurnEvidence(sent, number, side, whole) for number, _ in places.get(mark, ())]
+    return weigh_turn_pairs(evidence)
 
 
 def lay(told: Sequence[Exchange], stored: Sequence[Exchange], *, by_answer: bool = False) -> Alignment:
     def read(numbers: Sequence[int]) -> dict[int, Exchange]:
         return {number: stored[number - 1] for number in numbers if 0 < number <= len(stored)}
 
-    return align(told, find_weights(told, stored), read, by_answer=by_answer)
+    return align_told_turns(told, find_weights(told, stored), read, by_answer=by_answer)
 
 
 def places(alignment: Alignment) -> list[tuple[int, int]]:

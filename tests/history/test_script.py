@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from history.script import Script, read_script
+from history.script import OneMessageHistory, read_script
 
 SENT = (
     "You tell a story.\n\nMina: Come in.\n\nRowan: I open the door.\n\nMina: It is dark.\n\nA lamp burns."
@@ -14,12 +14,12 @@ SENT = (
 
 def test_a_history_in_one_message() -> None:
     turns = (("", "Come in."), ("I open the door.", "It is dark.\n\nA lamp burns."))
-    assert read_script(SENT) == Script(turns, "I go in.")
+    assert read_script(SENT) == OneMessageHistory(turns, "I go in.")
 
 
 def test_two_characters_answer_as_one() -> None:
     script = read_script("Rowan: Hello, both.\n\nMina: Hello.\n\nHaru: Hi.\n\nRowan: How are you?")
-    assert script == Script((("Hello, both.", "Hello.\n\nHi."),), "How are you?")
+    assert script == OneMessageHistory((("Hello, both.", "Hello.\n\nHi."),), "How are you?")
 
 
 @pytest.mark.parametrize(

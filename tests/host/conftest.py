@@ -16,10 +16,10 @@ import pytest
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool
 
-from host import Host, Servers
+from bench.port import free_port
+from host import McpHost, Servers
 from store import Store
-from store.question import Answer, Question, Waiting, configured
-from tests.port import free_port
+from store.turn.question import OpenUserQuestions, UserAnswer, UserQuestion, build_call_configuration
 
 SERVER, STATELESS = (Path(__file__).with_name(name) for name in ("server.py", "stateless.py"))
 
@@ -30,7 +30,7 @@ class Hosted:
     def __init__(self, folder: Path, call_seconds: float = 20.0) -> None:
         self.folder = folder
         self.servers = Servers(folder / "mcp.json")
-        self.host = Host(self.servers, 20.0, call_seconds)
+        self.host = McpHost(self.servers, 20.0, call_seconds)
         self.store = Store(f"sqlite:///{folder}/gieok.db")
         self.approvals = self.store.approvals
         self.asked_model: list[str] = []
@@ -46,17 +46,19 @@ class Hosted:
     def call(
         self,
         tool: str,
-        answers: Mapping[str, Answer] | None = None,
+        answers: Mapping[str, UserAnswer] | None = None,
         stop: threading.Event | None = None,
         **arguments: Any,
     ) -> ToolMessage:
         call = {"name": tool, "args": arguments, "id": "c", "type": "tool_call"}
-        result = self.tools(stop)[tool].invoke(call, {"configurable": configured("1.c", answers or {})})
+        result = self.tools(stop)[tool].invoke(call, {"configurable": build_call_configuration("1.c", answers or {})})
         assert isinstance(result, ToolMessage)
         return result
 
-    def asks(self, tool: str, answers: Mapping[str, Answer] | None = None, **arguments: Any) -> tuple[Question, ...]:
-        with pytest.raises(Waiting) as waiting:
+    def asks(
+        self, tool: str, answers: Mapping[str, UserAnswer] | None = None, **arguments: Any
+    ) -> tuple[UserQuestion, ...]:
+        with pytest.raises(OpenUserQuestions) as waiting:
             self.call(tool, answers, **arguments)
         return waiting.value.questions
 

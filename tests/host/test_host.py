@@ -18,14 +18,14 @@ from langchain_core.tools import ToolException
 
 from host.connection import Connection
 from host.entry import ServerEntry
-from host.host import AWAY_SECONDS, Host, ServerState, _seen, _Server
+from host.host import AWAY_SECONDS, McpHost, ServerState, _build_server_state, _Server
 from host.loop import Loop
 from host.pool import Pool
-from host.result import text_of
-from host.tool import ForeignTool, model_name, usable
+from host.result import render_tool_result
+from host.tool import ForeignTool, build_usable_schema, model_name
 from host.transport import MOST_BYTES
 from model.call.stream import Stopped
-from store.question import Answer, answer
+from store.turn.question import UserAnswer, parse_user_answer
 from tests.host.conftest import SERVER, STATELESS, Hosted
 from tests.wait import until
 
@@ -68,10 +68,10 @@ def test_a_handshake_server_asks_twice_in_one_call(hosted: Open) -> None:
     (first,) = one.asks("t__book", place="Seoul")
     assert (first.kind, first.text, first.server, first.tool) == ("form", "How many at Seoul?", "t", "t__book")
     assert set(first.schema["properties"]) == {"persons", "seat"}
-    answers = {first.id: Answer("answer", {"persons": 3}, first.state)}
+    answers = {first.id: UserAnswer("answer", {"persons": 3}, first.state)}
     (second,) = one.asks("t__book", answers, place="Seoul")
     assert second.id != first.id
-    answers |= {second.id: Answer("answer", {"persons": 3, "seat": "door"}, second.state)}
+    answers |= {second.id: UserAnswer("answer", {"persons": 3, "seat": "door"}, second.state)}
     assert one.call("t__book", answers, place="Seoul").text == "booked Seoul for 3, door"
 
 
@@ -79,7 +79,7 @@ def test_a_refusal_reaches_the_server(hosted: Open) -> None:
     one = hosted()
     one.command("legacy")
     (first,) = one.asks("t__book", place="Seoul")
-    assert one.call("t__book", {first.id: Answer("no", None, first.state)}, place="Seoul").text == "not booked"
+    assert one.call("t__book", {first.id: UserAnswer("no", None, first.state)}, place="Seoul").text == "not booked"
 
 
 def test_a_server_wants_a_login(hosted: Open) -> None:
@@ -87,7 +87,7 @@ def test_a_server_wants_a_login(hosted: Open) -> None:
     one.command("legacy")
     (asked,) = one.asks("t__enter")
     assert (asked.kind, asked.url, asked.text) == ("login", "https://mail.example/login", "Sign in first.")
-    assert one.call("t__enter", {asked.id: Answer("answer", None, asked.state)}).text == "signed in"
+    assert one.call("t__enter", {asked.id: UserAnswer("answer", None, asked.state)}).text == "signed in"
 
 
 def test_the_question_of_a_handshake_server_does_not_outlive_the_program(hosted: Open) -> None:
@@ -97,7 +97,7 @@ def test_the_question_of_a_handshake_server_does_not_outlive_the_program(hosted:
     one.close()
     again = hosted()
     with pytest.raises(ToolException, match=r"is gone: .* Call the tool again"):
-        again.call("t__book", {first.id: Answer("answer", {"persons": 3}, first.state)}, place="Seoul")
+        again.call("t__book", {first.id: UserAnswer("answer", {"persons": 3}, first.state)}, place="Seoul")
 
 
 def test_the_questions_of_a_stateless_server_do(hosted: Open) -> None:
@@ -108,8 +108,8 @@ def test_the_questions_of_a_stateless_server_do(hosted: Open) -> None:
     one.close()
     again = hosted()
     given = {
-        form.id: answer(Answer("answer", {"persons": 2}, form.state).plain()),
-        login.id: answer(Answer("no", None, login.state).plain()),
+        form.id: parse_user_answer(UserAnswer("answer", {"persons": 2}, form.state).plain()),
+        login.id: parse_user_answer(UserAnswer("no", None, login.state).plain()),
     }
     assert again.call("t__book", given, place="Seoul").text == "asked Seoul: 2, decline"
 
@@ -230,7 +230,7 @@ def test_a_stop_ends_a_server_that_does_not_answer(hosted: Open, mode: str, scri
     with pytest.raises(Stopped):
         one.tools(stop=stop)
     ours = psutil.Process().children(recursive=True)
-    _, alive = psutil.wait_procs([process for process in ours if mode in _command(process)], timeout=20)
+    _, alive = psutil.wait_procs([process for process in ours if mode in _command(process)], timeout=60)
     assert alive == []
     assert not one.host._known["t"].pool._used
 
@@ -255,11 +255,11 @@ def test_what_a_server_asks_after_its_call_belongs_to_no_other() -> None:
 
     async def late() -> tuple[str, str]:
         connection = Connection(ServerEntry(command="unused"), lambda: None, called=True)
-        asking = asyncio.create_task(connection._elicited(_NO_CONTEXT, form))
+        asking = asyncio.create_task(connection._elicit(_NO_CONTEXT, form))
         await asyncio.sleep(0)
         assert not connection.asked.empty()
         connection.rest()
-        after = await connection._elicited(_NO_CONTEXT, form)
+        after = await connection._elicit(_NO_CONTEXT, form)
         return (await asking).action, after.action  # type: ignore[union-attr]
 
     loop = Loop()
@@ -310,7 +310,7 @@ def test_a_server_that_is_away_delays_one_turn_and_no_other(hosted: Open, monkey
     """A turn that does not know it waits for it once. Afterwards it is looked for beside the turns, with growing
     pauses."""
     one = hosted()
-    one.host = Host(one.servers, connect_seconds=1.0)
+    one.host = McpHost(one.servers, connect_seconds=1.0)
     one.command("silent", name="away")
     assert one.tools() == {}
     away = one.host._known["away"]
@@ -338,7 +338,7 @@ def test_a_server_that_is_away_delays_one_turn_and_no_other(hosted: Open, monkey
 
 def test_a_program_that_never_answers_ends_as_soon_as_it_is_given_up(hosted: Open) -> None:
     one = hosted()
-    one.host = Host(one.servers, connect_seconds=1.0)
+    one.host = McpHost(one.servers, connect_seconds=1.0)
     one.command("silent")
     assert one.tools() == {}
     until(lambda: not [each for each in psutil.Process().children(recursive=True) if "silent" in _command(each)])
@@ -396,7 +396,7 @@ def test_a_server_may_name_its_arguments_as_it_likes(name: str) -> None:
         return "done", {}
 
     tool = ForeignTool(name="t__x", description="x", args_schema=schema, metadata={"server": "t"})
-    tool = tool.connected("allow", lambda: True, lambda: None, call)
+    tool = tool.connect_server("allow", lambda: True, lambda: None, call)
     assert tool.invoke({"name": "t__x", "args": {name: "v"}, "id": "c", "type": "tool_call"}).text == "done"
     assert given == [{name: "v"}]
 
@@ -413,7 +413,7 @@ def test_a_server_may_name_its_arguments_as_it_likes(name: str) -> None:
     ],
 )
 def test_a_schema_that_is_none_leaves_its_tool_out(schema: dict[str, object]) -> None:
-    assert usable(schema) is None
+    assert build_usable_schema(schema) is None
 
 
 A, B = {"type": "string"}, {"type": "integer"}
@@ -427,7 +427,7 @@ def test_branches_at_the_top_of_a_schema_become_one_object(kind: str) -> None:
         {"$ref": "#/$defs/third"},
     ]
     third = {"properties": {"c": A}, "required": ["a", "c"]}
-    made = usable(
+    made = build_usable_schema(
         {"type": "object", "properties": {"d": A}, "required": ["d"], kind: branches, "$defs": {"third": third}}
     )
     assert made is not None
@@ -449,12 +449,12 @@ def test_branches_at_the_top_of_a_schema_become_one_object(kind: str) -> None:
     ],
 )
 def test_branches_that_are_no_objects_leave_the_tool_out(branch: object) -> None:
-    assert usable({"anyOf": [{"type": "object"}, branch], "$defs": {"x": {"$ref": "#/$defs/x"}}}) is None
+    assert build_usable_schema({"anyOf": [{"type": "object"}, branch], "$defs": {"x": {"$ref": "#/$defs/x"}}}) is None
 
 
 def test_branches_that_multiply_leave_the_tool_out_at_once() -> None:
     bomb: dict[str, Any] = {f"d{at}": {"allOf": [{"$ref": f"#/$defs/d{at + 1}"}] * 2} for at in range(60)}
-    assert usable({"allOf": [{"$ref": "#/$defs/d0"}], "$defs": {**bomb, "d60": {}}}) is None
+    assert build_usable_schema({"allOf": [{"$ref": "#/$defs/d0"}], "$defs": {**bomb, "d60": {}}}) is None
 
 
 def test_a_tool_that_no_model_takes_is_left_out_by_name(caplog: pytest.LogCaptureFixture) -> None:
@@ -465,22 +465,22 @@ def test_a_tool_that_no_model_takes_is_left_out_by_name(caplog: pytest.LogCaptur
         types.Tool(name="good", input_schema={"type": "object", "oneOf": [{"properties": {"a": A}}]}),
         types.Tool(name="bad", input_schema={"type": "object", "anyOf": [{"type": "array"}]}),
     ]
-    seen = _seen(server, client, tools)
+    seen = _build_server_state(server, client, tools)
     assert ([tool.name for tool in seen.tools], seen.left_out) == (["good"], ("bad",))
     assert "bad" in caplog.text
 
 
 def test_a_result_with_a_picture_keeps_its_data() -> None:
     picture = types.ImageContent(type="image", data="AA==", mime_type="image/png")
-    text = text_of(types.CallToolResult(content=[picture], structured_content={"weather": "맑음"}))
+    text = render_tool_result(types.CallToolResult(content=[picture], structured_content={"weather": "맑음"}))
     assert "image/png: not shown" in text
     assert '{"weather": "맑음"}' in text
     said = types.TextContent(type="text", text="sunny")
-    assert text_of(types.CallToolResult(content=[said], structured_content={"weather": "sunny"})) == "sunny"
+    assert render_tool_result(types.CallToolResult(content=[said], structured_content={"weather": "sunny"})) == "sunny"
 
 
 def test_a_schema_without_arguments_is_an_empty_object() -> None:
-    assert usable({}) == {"type": "object", "properties": {}}
+    assert build_usable_schema({}) == {"type": "object", "properties": {}}
 
 
 @pytest.mark.parametrize("when", ["tomorrow", 3, None])

@@ -18,7 +18,7 @@ from pathlib import Path
 from playwright.sync_api import Locator, Page, expect
 
 import settings
-from tests.port import free_port as free_port
+from bench.port import free_port as free_port
 from tests.product import Forked, launch
 from tests.stub.reply import Reply, called, failed, said
 from tests.stub.upstream import Upstream
@@ -107,7 +107,7 @@ def started(folder: Path, port: int = 0, /, **environment: str) -> Iterator[App]
     """The app with these settings and its data in ``folder``, on any port or on that one; ends with the block."""
     folder.mkdir(parents=True, exist_ok=True)
     port, log = port or free_port(), folder / "app.log"
-    own = {settings.variable(name) for name in settings.Settings.model_fields}
+    own = {settings.find_variable_name(name) for name in settings.Settings.model_fields}
     env = {name: value for name, value in os.environ.items() if name not in own}
     off = {"GIEOK_MEMORY": "false", "GIEOK_RETRIEVAL": "false"}
     off["PYTHON_KEYRING_BACKEND"] = "keyring.backends.fail.Keyring"  # the keyring of this machine stays untouched
@@ -121,10 +121,10 @@ def started(folder: Path, port: int = 0, /, **environment: str) -> Iterator[App]
     finally:
         process.terminate()
         try:
-            process.wait(15)
+            process.wait(60)
         except subprocess.TimeoutExpired:
             process.kill()
-            process.wait(5)
+            process.wait(60)
 
 
 def wait_for(app: App, process: Forked | subprocess.Popen[bytes]) -> None:
@@ -132,7 +132,7 @@ def wait_for(app: App, process: Forked | subprocess.Popen[bytes]) -> None:
     until = time.monotonic() + START_SECONDS
     while time.monotonic() < until and process.poll() is None:
         try:
-            urllib.request.urlopen(f"{app.url}/_stcore/health", timeout=2).close()
+            urllib.request.urlopen(f"{app.url}/_stcore/health", timeout=10).close()
             return
         except (urllib.error.URLError, OSError):
             time.sleep(0.1)

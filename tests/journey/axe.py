@@ -17,6 +17,15 @@ def still(page: Page) -> None:
     page.wait_for_function(_STANDS)
 
 
+def wait_until_calm(page: Page) -> None:
+    """Waits until no run of the page has begun for half a second."""
+    idle = page.locator("[data-test-script-state=notRunning]")
+    for _ in range(3):
+        expect(idle).to_have_count(1)
+        page.wait_for_timeout(250)
+    expect(idle).to_have_count(1)
+
+
 def violations(page: Page, impacts: tuple[str, ...] = ("serious", "critical")) -> list[Any]:
     """Returns what is wrong with a page that stands still, by rule: the places and what to do."""
     from axe_playwright_python.sync_playwright import Axe

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from settings import load
+from settings import load_settings
 from store import Store
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def pages(browser: Browser) -> Pages:
 def own_settings(app: App) -> Iterator[None]:
     """For tests that change what the user has set: afterwards, however they end, nothing is set in the shared app."""
     yield
-    with closing(Store(load(data_dir=app.log.parent / "data").database)) as store:
+    with closing(Store(load_settings(data_dir=app.log.parent / "data").database)) as store:
         store.user_settings.remove(store.user_settings.read())
 
 

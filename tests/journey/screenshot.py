@@ -22,7 +22,7 @@ from component.page.catalogue import Words
 from graph.turn.agent import Agent, open_agent
 from graph.turn.event import Failed
 from model import scripted
-from settings import load
+from settings import load_settings
 from store import Finished
 from tests import browser
 from tests.journey.application import ROOT, App, Person, answer, folded, started
@@ -138,7 +138,7 @@ def hold(folder: Path, language: str, asked: argparse.Namespace) -> str:
     folder.mkdir(parents=True)
     talk = TALKS[language]
     fields = {"openai_base_url": asked.url, "openai_api_key": "none", "chat_model": asked.model} if asked.url else {}
-    chosen = load(data_dir=folder, memory=True, retrieval=True, **fields)
+    chosen = load_settings(data_dir=folder, memory=True, retrieval=True, **fields)
     agent = open_agent(chosen, None if asked.url else lambda: played(talk))
     if agent.library is not None:
         agent.library.add([ROOT / "docs" / "faq" / language])
@@ -184,7 +184,7 @@ def played(talk: dict[str, Any]) -> Any:
         found = [index for index, turn in enumerate(talk["turns"]) if turn[1] in said]
         return str(talk["summaries"][found[-1] // 3]) if len(found) >= 3 else str(talk["title"])
 
-    return scripted.models(scripted.ScriptedModel(chat, delay=0.02), utility)
+    return scripted.build_scripted_models(scripted.ScriptedModel(chat, delay=0.02), utility)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.journey.application import Person
-from tests.journey.axe import violations
+from tests.journey.axe import violations, wait_until_calm
 from tests.journey.conftest import Visit
 
 pytestmark = pytest.mark.browser
@@ -139,5 +139,7 @@ def test_the_new_windows_break_no_rule_of_accessibility(visit: Visit, scheme: st
         dialog = person.page.get_by_role("dialog").last
         expect(dialog).to_be_visible()
         assert violations(person.page) == []
+        wait_until_calm(person.page)  # the check holds up what the page had still to draw
         person.page.keyboard.press("Escape")
         expect(person.page.locator("[data-testid=stDialog]")).to_have_count(0)
+        wait_until_calm(person.page)  # the browser closes a window before the server knows of it

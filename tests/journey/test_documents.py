@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import FilePayload, Page, expect
 
 from retrieval import Library
-from settings import load
+from settings import load_settings
 from store import Store
 from tests.journey.application import App, started
 from tests.journey.axe import still
@@ -38,7 +38,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
 def begun(data: Path) -> None:
     """Gives the library in this folder a first, empty index: only to a new library does the app add Gieok's own
     documents."""
-    chosen = load(_env_file=None, data_dir=data)
+    chosen = load_settings(_env_file=None, data_dir=data)
     with closing(Store(chosen.database)) as store, closing(Library.open(chosen, store)) as library:
         library.rebuild()
         assert not library.is_new

@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from model.choice import kept
 from model.embedded.catalogue import QWEN25_CODER
-from model.file_lock import exclusive
+from model.file_lock import hold_file_lock
 from tests.journey.application import LASTING, App, Person, answer, list_holding, started
 from tests.journey.conftest import Visit
 from tests.stub.reply import failed, said
@@ -34,7 +34,7 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     place.mkdir(parents=True)
     with (place / f"{QWEN25_CODER.file}.part").open("wb") as part:
         part.truncate(HERE)
-    with exclusive(place / f"{QWEN25_CODER.file}.lock"):
+    with hold_file_lock(place / f"{QWEN25_CODER.file}.lock"):
         yield folder
 
 

@@ -68,7 +68,10 @@ def test_escape_stops_and_keeps_what_has_arrived(visit: Visit) -> None:
     expect(answer).to_contain_text("이 답변은 한 단어씩 천천히 도착하는")
     expect(answer).to_contain_text("중지함")
     assert len(answer.inner_text()) < 700
-    person.ask("이제 다음 질문에 답해줘", 2)
+    person.page.get_by_role("button", name="이어서 쓰기").click()
+    expect(person.see(2)).to_contain_text("멈춘 곳부터 이어서")
+    expect(person.page.get_by_role("button", name="이어서 쓰기")).to_have_count(0)
+    person.ask("이제 다음 질문에 답해줘", 3)
 
 
 def test_a_refresh_in_mid_answer_finds_it_again(visit: Visit, app: App) -> None:
@@ -104,6 +107,20 @@ def test_a_message_typed_during_an_answer_is_sent_after_it(visit: Visit, app: Ap
     person.see_whole(1, LASTING)
 
 
+def test_a_message_steers_the_running_answer_which_keeps_what_has_arrived(visit: Visit, app: App) -> None:
+    person = visit()
+    person.say("아주 천천히 답해줘")
+    expect(person.live).to_contain_text("도착하는")
+    person.say("아니, 방향을 바꿔서 답해줘")
+    person.page.get_by_role("button", name="지금 보내기").click()
+    expect(person.see(2)).to_contain_text("방향을 바꿔서")
+    expect(person.answer(1)).to_contain_text("중지함")
+    expect(person.page.get_by_text("전송 대기 중")).to_have_count(0)
+    assert app.upstream is not None
+    steered = [each.body["messages"] for each in app.upstream.requests if "방향을 바꿔서" in str(each.body)]
+    assert any("이 답변은 한 단어씩" in str(message) for message in steered[-1] if message["role"] == "assistant")
+
+
 def test_a_failure_says_what_to_do_and_can_be_tried_again(visit: Visit) -> None:
     person = visit()
     answer = person.ask("실패를 보여줘", 1)
@@ -125,7 +142,7 @@ def test_another_answer_an_edited_question_and_the_way_between_them(visit: Visit
     person.ask("고칠 질문을 먼저 물어봅니다", 1)
     person.page.get_by_role("button", name="다시 답변").click()
     expect(person.see(1)).to_contain_text("2/2")
-    person.page.get_by_role("button", name="더 보기").click()
+    person.page.get_by_test_id("stMain").get_by_role("button", name="더 보기").click()
     person.page.get_by_text("질문 고치기").click()
     person.page.get_by_label("질문 고치기").fill("아주 천천히 고친 질문에 답해줘")
     person.page.locator(".st-key-edit-send button").click()
@@ -141,7 +158,7 @@ def test_the_editor_of_a_long_turn_comes_into_sight_and_takes_the_cursor(visit: 
     person = visit(height=500)
     person.ask("고칠 질문에 천천히 길게 답해줘", 1, seconds=60)
     draft = person.page.get_by_label("질문 고치기")
-    person.page.get_by_role("button", name="더 보기").click()
+    person.page.get_by_test_id("stMain").get_by_role("button", name="더 보기").click()
     person.page.get_by_text("질문 고치기").click()
     expect(draft).to_be_focused()
     expect(draft).to_be_in_viewport()
@@ -193,7 +210,7 @@ def test_a_chat_forks_and_the_answer_can_be_copied(visit: Visit) -> None:
     person.page.get_by_role("button", name="답변 복사").click()
     expect(person.page.get_by_role("button", name="복사함")).to_be_visible()
     assert "갈라질 대화의 질문" in person.page.evaluate("navigator.clipboard.readText()")
-    person.page.get_by_role("button", name="더 보기").click()
+    person.page.get_by_test_id("stMain").get_by_role("button", name="더 보기").click()
     person.page.get_by_text("여기서 새 대화로").click()
     person.page.wait_for_url(lambda url: url != before)
     # a list also waits until the old session's answer is gone from the page
@@ -439,7 +456,7 @@ def test_an_exported_chat_comes_back_after_it_was_deleted(visit: Visit, tmp_path
     page.get_by_role("dialog").locator("input[type=file]").set_input_files(tmp_path / "chat.json")
     page.get_by_role("button", name="파일 제거").click()
     with page.expect_file_chooser() as chooser:
-        page.get_by_role("button", name="파일 고르기").click()
+        page.get_by_role("dialog").get_by_role("button", name="파일 고르기").click()
     chooser.value.set_files(tmp_path / "chat.json")
     page.get_by_role("dialog").get_by_role("button", name="가져오기", exact=True).click()
     expect(person.answer(1)).to_contain_text("내보냈다가 가져올 질문")

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from tests.journey.application import App, answer, started
-from tests.journey.axe import violations
 from tests.journey.conftest import Visit
 from tests.journey.test_documents import begun
 from tests.journey.test_journey import press
@@ -161,55 +159,6 @@ def test_on_a_phone_rows_and_menus_are_large_enough_and_the_help_opens_the_drawe
     page.get_by_role("dialog").get_by_role("button", name="장기 기억").click()
     tab = page.locator(".st-key-window-drawer").get_by_role("tab", name="기억")
     expect(tab).to_have_attribute("aria-selected", "true")
-
-
-def check(page: Page, place: str) -> None:
-    """Nothing that axe knows of is wrong here, on light and on dark."""
-    page.mouse.move(0, 0)  # Streamlit draws the tip of what the mouse is over outside every landmark
-    expect(page.get_by_role("tooltip")).to_have_count(0)
-    for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)
-        page.wait_for_function(COLOURS_CHANGED, arg=scheme)
-        found = violations(page, EVERY)
-        assert found == [], f"{place}, {scheme}: {json.dumps(found, ensure_ascii=False, indent=1)}"
-
-
-def test_axe_finds_nothing_at_all_in_any_place_of_the_page(visit: Visit) -> None:
-    person = visit()
-    page, dialog = person.page, person.page.get_by_role("dialog")
-    check(page, "first look")
-    person.ask("15 곱하기 24를 계산해줘", 1)
-    check(page, "chat")
-    page.locator(".gieok-list .row.here .kebab").click()
-    expect(page.get_by_role("menuitem").first).to_be_focused()
-    check(page, "menu of a row")
-    page.keyboard.press("Escape")
-    page.get_by_role("button", name="여러 개 선택").click()
-    check(page, "selection")
-    page.get_by_role("button", name="선택 끝내기").click()
-    page.locator(".gieok-list .search").fill("표지0001")
-    expect(page.locator(".gieok-list .hit").first).to_be_visible()
-    check(page, "search")
-    person.unfold(page.locator(".st-key-rate summary"))
-    for name in ("요약", "기억", "컨텍스트", "검색"):
-        person.panel.get_by_role("tab", name=name).click()
-        expect(person.panel.get_by_role("tab", name=name, selected=True)).to_be_visible()
-        check(page, f"panel, {name}")
-    page.get_by_role("button", name="도움말").click()
-    expect(dialog).to_contain_text("Shift + Enter")
-    check(page, "help")
-    page.keyboard.press("Escape")
-    expect(dialog).to_have_count(0)
-    page.get_by_role("button", name="설정", exact=True).click()
-    for name in ("모델", "화면", "프롬프트"):
-        dialog.get_by_role("tab", name=name).click()
-        expect(dialog.get_by_role("tab", name=name, selected=True)).to_be_visible()
-        check(page, f"settings, {name}")
-    page.keyboard.press("Escape")
-    expect(dialog).to_have_count(0)
-    page.get_by_role("button", name="문서", exact=True).click()
-    expect(page.locator(".st-key-documents")).to_be_visible()
-    check(page, "documents")
 
 
 def test_the_app_has_nothing_to_complain_about(app: App) -> None:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
+from bench.port import free_port
 from memory import USER
 from tests.journey.application import App, Person, answer, started
 from tests.journey.axe import violations
-from tests.port import free_port
 from tests.stub.provider import Provider
 from tests.stub.upstream import Upstream
 

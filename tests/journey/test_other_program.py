@@ -11,7 +11,7 @@ import httpx2
 import pytest
 from playwright.sync_api import expect
 
-from settings import load
+from settings import load_settings
 from store import Store
 from tests.door.openai.running import CALM, served
 from tests.journey.application import LONG, READY, App
@@ -67,7 +67,7 @@ def test_a_click_stops_the_answer_of_another_program(
         expect(answer).to_contain_text(LONG[:12])
         expect(answer).to_contain_text(STOPPED[locale])
         assert ended.wait(SECONDS)
-        store = Store(load(data_dir=app.log.parent / "data").database)
+        store = Store(load_settings(data_dir=app.log.parent / "data").database)
         turn = store.turn(session, 1)
         store.close()
     assert turn is not None

@@ -90,6 +90,7 @@ def test_a_search_goes_to_an_early_turn_of_a_long_conversation_and_back(visit: V
 def test_a_message_sent_from_an_early_turn_leads_back_to_the_end(visit: Visit, app: App) -> None:
     session = talked(app, 60, summaries=2)
     person = visit(path=f"/?s={session}")
+    person.unfold(person.panel.get_by_text("앞선 요약"))
     person.panel.get_by_role("button", name="대화에서 보기").last.click()  # the newest summary stands first
     expect(person.page.locator(".st-key-question-1")).to_be_in_viewport()
     expect(person.page.locator(".st-key-question-60")).to_have_count(0)
@@ -116,12 +117,14 @@ def test_on_a_phone_the_drawer_leads_to_a_summary_and_to_its_turns(visit: Visit,
     person = visit(390, 844, path=f"/?s={session}")
     dialog = person.page.get_by_role("dialog")
     person.page.get_by_role("button", name="요약 패널").click()
+    person.unfold(dialog.get_by_text("앞선 요약"))
     dialog.get_by_role("button", name="원문과 비교·수정").last.click()
     expect(dialog).to_contain_text("표지0001입니다")
     expect(dialog.get_by_role("button", name="이 압축률로 다시 요약")).to_be_visible()
     person.page.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
     person.page.get_by_role("button", name="요약 패널").click()
+    person.unfold(dialog.get_by_text("앞선 요약"))
     dialog.get_by_role("button", name="대화에서 보기").last.click()
     expect(dialog).to_be_hidden()
     expect(person.page.locator(".st-key-question-1")).to_be_in_viewport()

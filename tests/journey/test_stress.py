@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
+from bench.port import is_taken
 from tests.journey.application import REPEATED, App, Person, answer, free_port, started
 from tests.journey.conftest import Visit
-from tests.port import is_taken
 from tests.stub.upstream import Upstream
 
 pytestmark = pytest.mark.browser
@@ -56,7 +56,7 @@ def written(app: App, session: str, number: int) -> None:
     """Waits until the record has the answer of a turn."""
     until = time.monotonic() + 60
     while time.monotonic() < until:
-        with closing(sqlite3.connect(app.log.parent / "data" / "gieok.db", timeout=10)) as record:
+        with closing(sqlite3.connect(app.log.parent / "data" / "gieok.db", timeout=60)) as record:
             wanted = "select status from turn where session_id = ? and number = ?"
             if record.execute(wanted, (session, number)).fetchone() == ("done",):
                 return

@@ -106,6 +106,7 @@ def test_a_moved_slider_says_what_stays_and_makes_it_again(visit: Visit) -> None
     talk(person, 4)
     expect(person.panel).to_contain_text("[1-3턴 요약]")
     person.move_slider(3)
+    expect(person.panel).to_contain_text("현재 압축률: 0.45")  # the page has drawn the last step
     others = person.page.locator(".st-key-rate-others")
     expect(others).to_contain_text("다음 요약부터 적용됩니다. 이미 만든 요약 1개(30%)는 그대로입니다.")
     others.get_by_role("button", name="비교").click()

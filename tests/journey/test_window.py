@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, HumanMessage, messages_to_dict
 from playwright.sync_api import Browser, expect
 
 from graph.state import SummaryRecord
-from settings import load
+from settings import load_settings
 from store import Finished, Store
 from tests.journey.application import SLOW, App, Person, answer, push, started
 from tests.journey.conftest import Visit
@@ -27,7 +27,7 @@ SUMMARY = "3월 5일 부산에서 제주로 사흘, 예산 500,000원."
 
 def talked(app: App, said: str = "여행") -> str:
     """A session of four finished turns with the summary of three, written into the app's store."""
-    store = Store(load(data_dir=app.log.parent / "data").database)
+    store = Store(load_settings(data_dir=app.log.parent / "data").database)
     session = store.create_session("ko", 0.3).id
     for number in range(1, 5):
         asked = f"{number}번째 {said} 질문입니다"
@@ -57,7 +57,7 @@ def requests(app: App, text: str) -> list[Request]:
 @contextmanager
 def stored(app: App) -> Iterator[Store]:
     """The app's store, read from here."""
-    store = Store(load(data_dir=app.log.parent / "data").database)
+    store = Store(load_settings(data_dir=app.log.parent / "data").database)
     yield store
     store.close()
 

@@ -14,19 +14,30 @@ import pytest
 import redis
 
 import settings
+from bench.port import free_port as free_port
 from memory import Memory
 from memory.redis import link as link_
 from memory.redis.link import USER_SECONDS, Link, Patience
-from memory.redis.server import binary
+from memory.redis.server import find_server_binary
 from store import Store
 from tests.memory.conversation import TENANT, Conversations
-from tests.port import free_port as free_port
 
 
 @contextmanager
 def valkey(folder: Path, port: int, *options: str) -> Iterator[subprocess.Popen[bytes]]:
     """A server on TCP, ready; without persistence unless asked."""
-    command = [str(binary()), "--port", str(port), "--bind", "127.0.0.1", "--dir", str(folder), "--save", "", *options]
+    command = [
+        str(find_server_binary()),
+        "--port",
+        str(port),
+        "--bind",
+        "127.0.0.1",
+        "--dir",
+        str(folder),
+        "--save",
+        "",
+        *options,
+    ]
     with (folder / f"{port}.log").open("wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
     try:
@@ -125,7 +136,7 @@ def opened(tcp: str, tmp_path: Path) -> Iterator[OpenMemory]:
 
     def open_(wait: bool = True, **values: object) -> Conversations:
         given = {"redis_url": tcp, "tenant": TENANT, "data_dir": tmp_path / "data", **values}
-        chosen = settings.load(_env_file=None, **given)
+        chosen = settings.load_settings(_env_file=None, **given)
         store = Store(chosen.database)
         closing.callback(store.close)
         memory = Memory.open(chosen, store)

@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 from langchain_core.messages import AIMessage, HumanMessage, messages_to_dict
 
 from memory import FoldReport, Memory, MemoryView
+from memory.key import Scope
+from memory.row.rows import read_head, read_memory
+from memory.state import MemoryLine
 from model.modelset import ModelSet
 from store import Store
 from store.record import Finished, GivenTurn
@@ -32,7 +35,7 @@ class Conversations:
         """The id of a conversation; it begins with its first use."""
         if name not in self._names:
             mine = self.store.of(self.user)
-            known = mine.named(name)
+            known = mine.find_session(name)
             self._names[name] = (known or mine.create_session("en", 0.3, session_id=name)).id
         return self._names[name]
 
@@ -86,6 +89,12 @@ class Conversations:
             user=self.user,
             **({"count": count} if count else {}),  # type: ignore[arg-type]
         )
+
+    def rows(self, name: str = "s1") -> list[MemoryLine]:
+        """The lines of a conversation's memory as they are stored: sentences, then entities."""
+        with self.store.everyone.transaction() as connection:
+            state = read_memory(connection, read_head(connection, Scope(self.tenant, self.session(name))))
+        return [*state.lines, *state.entities]
 
     def profile(self, name: str = "s1") -> list[str]:
         """The lines of the profile that a conversation sees."""

@@ -43,14 +43,14 @@ def _between(text: str, tag: str) -> str:
 
 def good() -> ModelSet:
     """A strong model, as often as it is asked."""
-    return scripted.models(utility=faithful)
+    return scripted.build_scripted_models(utility=faithful)
 
 
 def saying(*answers: str | AIMessage | BaseException) -> ModelSet:
     """A strong model that says these things."""
-    return scripted.models(utility=answers)
+    return scripted.build_scripted_models(utility=answers)
 
 
 def small() -> ModelSet:
     """A small model, which nobody may call."""
-    return scripted.models(profile=SMALL)
+    return scripted.build_scripted_models(profile=SMALL)

@@ -59,8 +59,8 @@ def fold_always(url: str, folder: Path, rounds: int) -> None:
 
 
 def _open(url: str, folder: Path) -> Conversations:
-    chosen = settings.load(_env_file=None, data_dir=folder, redis_url=url, tenant="acme")
+    chosen = settings.load_settings(_env_file=None, data_dir=folder, redis_url=url, tenant="acme")
     store = Store(chosen.database)
     memory = Memory.open(chosen, store)
-    assert memory.wait(10)
+    assert memory.wait(60)
     return Conversations(memory, store)

@@ -76,7 +76,7 @@ def test_memory_holds_what_the_turns_of_the_path_say(talks: Conversations, acts:
     talks.fold(good())
     path = {turn.number: turn.question for turn in talks.store.of("me").turns(talks.session())}
     view = talks.view(count=lambda text: 0)
-    for row in talks.memory.reader.read_rows("acme", talks.session()):
+    for row in talks.rows():
         said = row.label.replace(": ", " costs ") if row.kind == "entity" else row.text.removeprefix("User said: ")
         assert said.rstrip(".") in path[row.turn], "a line names the turn that says it"
     folded = {number for number in path if number not in view.waiting}

@@ -13,9 +13,9 @@ import redis
 
 from memory.key import Scope
 from memory.redis.link import Link
-from memory.redis.server import binary
+from memory.redis.server import find_server_binary
 from memory.redis.working_memory import WorkingMemory
-from memory.state import MemoryTurn, State
+from memory.state import MemoryState, MemoryTurn
 from tests.memory.conftest import answers, free_port, valkey
 from tests.wait import until
 
@@ -58,7 +58,7 @@ def _info(node: redis.Redis) -> str:
 def link(request: pytest.FixtureRequest, ports: list[int]) -> Iterator[Link]:
     """By the cluster's address, and by a plain one that turns out to be a node of a cluster."""
     made = Link(f"{request.param}://127.0.0.1:{ports[1]}", Path("unused"))
-    assert made.wait(10), made.away
+    assert made.wait(60), made.away
     yield made
     made.close()
 
@@ -69,7 +69,7 @@ def sentinel(tcp: str, tmp_path: Path) -> Iterator[str]:
     port, master = free_port(), tcp.split(":")[2].split("/")[0]
     file = tmp_path / "sentinel.conf"
     file.write_text(f"port {port}\nsentinel monitor ours 127.0.0.1 {master} 1\n", "utf-8")
-    command = [str(binary()), str(file), "--sentinel"]
+    command = [str(find_server_binary()), str(file), "--sentinel"]
     quiet = subprocess.DEVNULL
     with subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, cwd=tmp_path) as process:
         answers(port)
@@ -79,7 +79,7 @@ def sentinel(tcp: str, tmp_path: Path) -> Iterator[str]:
 
 def test_a_sentinel_leads_to_its_master(sentinel: str, tcp: str) -> None:
     scope, link = Scope("acme", "watched"), Link(sentinel, Path("unused"))
-    assert link.wait(10), link.away
+    assert link.wait(60), link.away
     link.quick(lambda client: WORKING.write(client, scope, state_of("q"), "1"))
     link.close()
     direct = redis.Redis.from_url(tcp.replace("/0", "/3"))
@@ -106,5 +106,5 @@ def test_writing_reading_and_removing_work_on_every_node(link: Link) -> None:
         assert link.run(lambda client, scope=scope: WORKING.read(client, scope, "1")) is None  # type: ignore[misc]
 
 
-def state_of(question: str) -> State:
-    return State(short=(MemoryTurn(1, question, "answer"),))
+def state_of(question: str) -> MemoryState:
+    return MemoryState(short=(MemoryTurn(1, question, "answer"),))

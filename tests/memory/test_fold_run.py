@@ -189,7 +189,7 @@ def test_redis_may_be_restarted_while_a_fold_is_under_way(opened: OpenMemory, tm
             servers.enter_context(valkey(second, port))
             return faithful(messages)
 
-        assert talks.fold(scripted.models(utility=answer)).status == "folded"
+        assert talks.fold(scripted.build_scripted_models(utility=answer)).status == "folded"
         assert talks.memory.wait(60), talks.memory.away
         check_whole(talks, 6)
         talks.say("My cat is Tom.")

@@ -22,7 +22,7 @@ def read(talks: Conversations) -> None:
 
 
 def entities(talks: Conversations) -> dict[str, str]:
-    return {row.key: row.text for row in talks.memory.reader.read_rows("acme", talks.session()) if row.key}
+    return {row.key: row.text for row in talks.rows() if row.key}
 
 
 def test_no_fold_reads_an_answer_that_others_may_have_led(talks: Conversations) -> None:
@@ -69,7 +69,7 @@ def test_what_the_user_says_after_a_page_is_taken_in(talks: Conversations) -> No
     talks.fold(saying(reply(f"Home is {HOME}.", PRICES, entities={"home": HOME}, lasting=["home"])))
     assert entities(talks) == {"home": HOME}
     assert talks.profile() == [f"home: {HOME}"]
-    assert {row.origin for row in talks.memory.reader.read_rows("acme", talks.session())} == {"user"}
+    assert {row.origin for row in talks.rows()} == {"user"}
 
 
 def test_lines_of_others_stay_as_they_are_and_no_fold_reads_them(talks: Conversations) -> None:
@@ -94,12 +94,12 @@ def test_a_file_tells_nothing_as_the_user_s(talks: Conversations, by_code: bool)
     talks.say(TOLD)
     talks.tell(range(2, 7))
     talks.fold(saying(reply(f"Home is {HOME}.", PRICES, entities={"home": HOME}, lasting=["home"])))
-    data = portable.export(talks.store, talks.session()).replace(HOME, EVIL).encode()
-    (copy,) = portable.import_(talks.store, data, 10**7, len).sessions
+    data = portable.render_session_json(talks.store, talks.session()).replace(HOME, EVIL).encode()
+    (copy,) = portable.import_conversations(talks.store, data, 10**7, len).sessions
     talks.memory.writer.open_session("acme", copy, user=talks.user)
     lasting = saying(reply(f"Home is {EVIL}.", PRICES, entities={"home": EVIL}, lasting=["home"]))
     talks.memory.folds.run("acme", copy, models=small() if by_code else lasting, language="en")
-    assert {row.origin for row in talks.memory.reader.read_rows("acme", copy)} == {"foreign"}
+    assert {row.origin for row in talks.rows(copy)} == {"foreign"}
     assert talks.profile() == [f"home: {HOME}"], "the user told it"
 
 

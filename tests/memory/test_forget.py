@@ -181,7 +181,7 @@ def test_what_was_erased_while_redis_was_away_leaves_it_when_it_is_back(opened: 
     with redis.Redis.from_url(tcp) as client:
         assert client.exists(key)
         again = opened()
-        assert again.memory.wait(20)
+        assert again.memory.wait(60)
         assert not client.exists(key)
 
 

@@ -4,25 +4,33 @@ from __future__ import annotations
 
 import pytest
 
-from memory.line import Told, dated, parts, says_again, tells, undated
+from memory.line import (
+    DatedStatement,
+    has_whole_value,
+    parse_dated_line,
+    render_dated_line,
+    says_again,
+    statements_of,
+)
 from tests.table import table
-
-TEXT = "From before.\nturn 3: My rent is $900.\nturns 7-9: My dog is Rex · My cat is Tom"
 
 
 @table("language", ["ko", "en"])
-@table("told", [Told(7, 7, "A dog."), Told(7, 9, "A dog · A cat"), Told(0, 0, "A dog.")])
-def test_a_line_is_read_as_it_was_written(told: Told, language: str) -> None:
-    assert undated(dated(told, "ko" if language == "ko" else "en")) == told
+@table("told", [DatedStatement(7, 7, "A dog."), DatedStatement(7, 9, "A dog · A cat"), DatedStatement(0, 0, "A dog.")])
+def test_a_line_is_read_as_it_was_written(told: DatedStatement, language: str) -> None:
+    assert parse_dated_line(render_dated_line(told, "ko" if language == "ko" else "en")) == told
 
 
 def test_a_line_names_its_turns_in_the_language_of_the_conversation() -> None:
-    assert dated(Told(7, 7, "강아지"), "ko") == "7턴: 강아지"
-    assert dated(Told(7, 9, "A dog"), "en") == "turns 7-9: A dog"
+    assert render_dated_line(DatedStatement(7, 7, "강아지"), "ko") == "7턴: 강아지"
+    assert render_dated_line(DatedStatement(7, 9, "A dog"), "en") == "turns 7-9: A dog"
 
 
 def test_a_line_may_hold_several_statements() -> None:
-    assert parts(TEXT) == ["From before.", "My rent is $900.", "My dog is Rex", "My cat is Tom"]
+    assert statements_of("turns 7-9: My dog is Rex · My cat is Tom") == [
+        DatedStatement(7, 7, "My dog is Rex"),
+        DatedStatement(9, 9, "My cat is Tom"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -53,8 +61,8 @@ def test_other_words_or_values_say_something_else(one: str, other: str) -> None:
 
 
 def test_a_value_is_told_as_a_whole() -> None:
-    assert tells("예산은 150만 원이야", "150만 원")
-    assert tells("Her name is Ann.", "ann")
-    assert not tells("It costs $500.", "$50")
-    assert not tells("My locker code is 12-34.", "12")
-    assert not tells("Anna called.", "Ann")
+    assert has_whole_value("예산은 150만 원이야", "150만 원")
+    assert has_whole_value("Her name is Ann.", "ann")
+    assert not has_whole_value("It costs $500.", "$50")
+    assert not has_whole_value("My locker code is 12-34.", "12")
+    assert not has_whole_value("Anna called.", "Ann")

@@ -15,6 +15,7 @@ import pytest
 import redis
 from redis.exceptions import ResponseError
 
+from bench.port import free_port
 from errors import BadSetting, MemoryAway
 from memory import Patience
 from memory.key import Scope
@@ -24,7 +25,6 @@ from memory.redis.link import LATE_IN_A_ROW, USER_SECONDS, Link
 from tests.clock import set_clock
 from tests.memory.conftest import Asked, valkey
 from tests.memory.conversation import Conversations
-from tests.port import free_port
 from tests.table import table
 from tests.wait import until
 
@@ -35,7 +35,7 @@ TURNS = 64
 
 
 def test_a_sentinel_address_names_hosts_service_and_database() -> None:
-    found = address.parse("rediss+sentinel://kim:p%40ss@one:26380,[::1]/mymaster/2")
+    found = address.parse_redis_url("rediss+sentinel://kim:p%40ss@one:26380,[::1]/mymaster/2")
     assert (found.kind, found.hosts, found.service, found.database) == (
         "sentinel",
         (("one", 26380), ("::1", 26379)),
@@ -46,7 +46,7 @@ def test_a_sentinel_address_names_hosts_service_and_database() -> None:
 
 
 def test_a_cluster_address_names_its_nodes() -> None:
-    assert address.parse("redis+cluster://one:7000,two").hosts == (("one", 7000), ("two", 6379))
+    assert address.parse_redis_url("redis+cluster://one:7000,two").hosts == (("one", 7000), ("two", 6379))
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_a_cluster_address_names_its_nodes() -> None:
     ],
 )
 def test_a_password_is_never_shown(url: str) -> None:
-    assert "secret" not in address.parse(url).shown
+    assert "secret" not in address.parse_redis_url(url).url_without_login
 
 
 @table(
@@ -77,7 +77,7 @@ def test_a_password_is_never_shown(url: str) -> None:
 )
 def test_a_bad_address_does_not_show_its_password(url: str) -> None:
     with pytest.raises(BadSetting) as caught:
-        address.parse(url)
+        address.parse_redis_url(url)
     assert "secret" not in str(caught.value)
     assert "secret" not in str(caught.value.values)
 
@@ -97,13 +97,16 @@ def test_a_bad_address_does_not_show_its_password(url: str) -> None:
 )
 def test_what_redis_would_refuse_later_is_a_bad_setting_from_the_start(url: str) -> None:
     with pytest.raises(BadSetting, match="REDIS_URL"):
-        address.parse(url)
+        address.parse_redis_url(url)
 
 
 def test_blanks_around_an_address_do_not_matter() -> None:
-    assert address.parse(" redis://h:1/2 ").url == "redis://h:1/2"
-    assert address.parse("rediss://h?ssl_ca_certs=/own.pem&max_connections=5").kind == "plain"
-    assert address.parse("rediss+cluster://kim:pass@h?ssl_ca_certs=/own.pem&read_from_replicas=true").kind == "cluster"
+    assert address.parse_redis_url(" redis://h:1/2 ").url == "redis://h:1/2"
+    assert address.parse_redis_url("rediss://h?ssl_ca_certs=/own.pem&max_connections=5").kind == "plain"
+    assert (
+        address.parse_redis_url("rediss+cluster://kim:pass@h?ssl_ca_certs=/own.pem&read_from_replicas=true").kind
+        == "cluster"
+    )
 
 
 def test_a_user_waits_for_redis_at_most_0_3_seconds() -> None:
@@ -127,7 +130,7 @@ def slowly(client: Client, times: int = 1, seconds: float = LATE) -> None:
 
 def give_up(link: Link, work: Callable[[Client], object]) -> None:
     """Has a user told that memory is away: what Redis answers later is not waited for."""
-    assert link.wait(10), link.away
+    assert link.wait(60), link.away
     with pytest.raises(MemoryAway, match="no answer within"):
         link.quick(work)
 
@@ -155,7 +158,7 @@ def test_a_slow_answer_costs_its_own_turn_the_memory_and_no_other_turn(link: Lin
 
 def test_one_slow_moment_costs_every_turn_in_it_the_memory_once(link: Link) -> None:
     def ask(at: threading.Barrier) -> str:
-        at.wait(10)
+        at.wait(60)
         try:
             return str(link.quick(lambda client: client.ping()))
         except MemoryAway as error:
@@ -164,7 +167,7 @@ def test_one_slow_moment_costs_every_turn_in_it_the_memory_once(link: Link) -> N
     def ask_all() -> set[str]:
         at = threading.Barrier(TURNS)
         with ThreadPoolExecutor(TURNS) as pool:
-            return {heard.result(10) for heard in [pool.submit(ask, at) for _ in range(TURNS)]}
+            return {heard.result(60) for heard in [pool.submit(ask, at) for _ in range(TURNS)]}
 
     with stalled(link):
         assert ask_all() == {"slow"}
@@ -225,7 +228,7 @@ def test_a_server_that_never_answers_costs_three_turns_a_short_wait_and_no_furth
                 link.quick(lambda client: client.ping())
         assert link.away
     assert asked.seconds == [USER_SECONDS] * LATE_IN_A_ROW
-    assert link.wait(10), link.away
+    assert link.wait(60), link.away
 
 
 def test_a_server_that_never_answers_is_noticed_although_nobody_asks_again(link: Link) -> None:
@@ -234,20 +237,20 @@ def test_a_server_that_never_answers_is_noticed_although_nobody_asks_again(link:
             link.quick(lambda client: client.ping())
         assert link.away is None
         until(lambda: link.away)
-    assert link.wait(10), link.away
+    assert link.wait(60), link.away
 
 
 def test_a_server_that_is_gone_is_away_at_once_and_comes_back(tmp_path: Path) -> None:
     port = free_port()
     with valkey(tmp_path, port):
         link = Link(f"redis://127.0.0.1:{port}", tmp_path)
-        assert link.wait(10)
+        assert link.wait(60)
         assert link.quick(lambda client: client.ping())
     with pytest.raises(MemoryAway):
         link.quick(lambda client: client.ping())
     assert link.away
     with valkey(tmp_path, port):
-        assert link.wait(10), link.away
+        assert link.wait(60), link.away
         assert link.quick(lambda client: client.ping())
     link.close()
 
@@ -267,7 +270,7 @@ def test_a_slow_answer_costs_a_look_nothing_and_what_was_erased_goes_once_redis_
 
 def lose(link: Link) -> None:
     """Has the link reach Redis anew: a connection failed."""
-    assert link.wait(10), link.away
+    assert link.wait(60), link.away
 
     def fail(client: Client) -> None:
         raise redis.ConnectionError("gone")
@@ -281,9 +284,9 @@ def test_a_command_under_way_goes_on_when_redis_is_reached_anew(link: Link) -> N
         waiting = pool.submit(link.run, lambda client: client.blpop("later", 1.9))
         time.sleep(0.1)
         lose(link)
-        assert link.wait(10)
+        assert link.wait(60)
         link.run(lambda client: client.rpush("later", "here"))
-        assert waiting.result(5) == (b"later", b"here")
+        assert waiting.result(60) == (b"later", b"here")
 
 
 def test_other_threads_only_hear_that_memory_is_away(link: Link) -> None:
@@ -304,7 +307,7 @@ def test_other_threads_only_hear_that_memory_is_away(link: Link) -> None:
         lose(link)
     done.set()
     for each in threads:
-        each.join(10)
+        each.join(60)
     assert heard <= {"MemoryAway"}
 
 
@@ -331,7 +334,7 @@ def test_what_is_remembered_while_connections_break_is_kept(talks: Conversations
 def test_a_late_failure_of_a_former_connection_does_not_make_redis_away(link: Link) -> None:
     def work(client: Client) -> None:
         lose(link)
-        assert link.wait(10)
+        assert link.wait(60)
         raise redis.ConnectionError("too late")
 
     with pytest.raises(MemoryAway, match="too late"):
@@ -341,7 +344,7 @@ def test_a_late_failure_of_a_former_connection_does_not_make_redis_away(link: Li
 
 def test_an_error_that_redis_answers_does_not_make_it_away(tcp: str) -> None:
     link = Link(tcp, Path("unused"))
-    assert link.wait(10)
+    assert link.wait(60)
 
     def wrong(client: redis.Redis) -> None:
         raise ResponseError("WRONGTYPE Operation against a key holding the wrong kind of value")

@@ -13,8 +13,8 @@ from sqlalchemy import Boolean, Column, Engine, Float, Integer, MetaData, Table,
 from sqlalchemy.types import BigInteger
 
 from errors import BadImport
-from memory import migration
-from memory.conversion import convert_memory
+from memory.export import migration
+from memory.export.conversion import convert_memory
 from store.database.memory_table import TABLES
 from tests.memory.conftest import OpenMemory
 from tests.memory.conversation import Conversations
@@ -84,7 +84,7 @@ def check(talks: Conversations) -> None:
     assert strong.whole.splitlines() == [f"User said: My item {number} costs ${number}00." for number in LEFT]
     assert (strong.version, strong.waiting) == (3, (11, 12))
     assert [entity.turn for entity in strong.entities] == [*range(1, 11), 12]
-    rows = talks.memory.reader.read_rows("acme", "strong")
+    rows = talks.rows("strong")
     assert {row.session for row in rows} == {"strong"}
     small = talks.view("small", count=lambda text: 0)
     assert small.whole.splitlines()[-1] == "turn 5: My shelf 5 holds 50 books."
@@ -122,7 +122,7 @@ def test_it_goes_on_where_a_crash_left_it(old: OpenMemory, at: str, monkeypatch:
         return convert_memory(*memory)
 
     with monkeypatch.context() as patched:
-        patched.setattr("memory.migration.convert_memory", crash)
+        patched.setattr("memory.export.migration.convert_memory", crash)
         with pytest.raises(Crash):
             old()
     check(old())
@@ -164,13 +164,13 @@ def test_what_others_wrote_into_an_old_memory_is_theirs(opened: OpenMemory) -> N
             text("UPDATE memory_session SET state = :state WHERE session = ''"), {"state": json.dumps(own)}
         )
     talks = opened()
-    rows = talks.memory.reader.read_rows("acme", "strong")
+    rows = talks.rows("strong")
     foreign = {row.text for row in rows if row.is_foreign}
     assert foreign == {"The user pays to account 777-01.", "777-01", "$850"}, "what no question says, from turn 8 on"
     assert talks.view("strong").foreign
     assert talks.view("new").foreign, "the user's own memory had the account from there"
-    assert talks.memory.reader.read_rows("acme", "small")
-    assert not any(row.is_foreign for row in talks.memory.reader.read_rows("acme", "small"))
+    assert talks.rows("small")
+    assert not any(row.is_foreign for row in talks.rows("small"))
 
 
 def exported() -> dict[str, Any]:

@@ -104,7 +104,7 @@ def test_what_remains_is_what_a_replay_gives(talks: Conversations, steps: list[S
         view = talks.view(name, count=lambda text: 0)
         versions = talks.memory.reader.read_versions("acme", talks.session(name))
         assert view.whole == (versions[-1].text if versions else "")
-        for row in talks.memory.reader.read_rows("acme", talks.session(name)):
+        for row in talks.rows(name):
             turn = talks.store.of("me").turn(talks.session(name), row.turn)
             assert turn is not None
             assert row.text.rstrip(".") in turn.question

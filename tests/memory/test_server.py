@@ -118,7 +118,7 @@ def test_a_stale_socket_and_stale_lock_files_do_not_matter(folder: Path) -> None
 def test_a_second_keeper_starts_no_second_server(server: Server, folder: Path) -> None:
     number = pid(server)
     command = [sys.executable, "-I", "-S", str(Path(module.__file__).with_name("keeper.py")), str(folder), "1"]
-    ended = subprocess.run([*command, str(module.binary()), "--port", "0"], timeout=10, check=False)
+    ended = subprocess.run([*command, str(module.find_server_binary()), "--port", "0"], timeout=60, check=False)
     assert ended.returncode == 0
     assert pid(server) == number
 

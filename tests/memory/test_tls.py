@@ -22,9 +22,9 @@ from memory.key import Scope
 from memory.redis import address
 from memory.redis.address import Client
 from memory.redis.link import Link
-from memory.redis.server import binary
+from memory.redis.server import find_server_binary
 from memory.redis.working_memory import WorkingMemory
-from memory.state import MemoryTurn, State
+from memory.state import MemoryState, MemoryTurn
 from tests.memory.conftest import answers, free_port
 
 pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl to make a certificate with")
@@ -84,8 +84,8 @@ def use(url: str) -> None:
     """A memory is written and read over this address, both ways that a link has."""
     scope, link = Scope("acme", "tls"), Link(url, Path("unused"))
     try:
-        assert link.wait(10), link.away
-        state = State(short=(MemoryTurn(1, "비밀", "a"),))
+        assert link.wait(60), link.away
+        state = MemoryState(short=(MemoryTurn(1, "비밀", "a"),))
         link.quick(lambda client: WORKING.write(client, scope, state, "1"))
         assert link.run(lambda client: WORKING.read(client, scope, "1")) == state
         link.run(lambda client: WORKING.remove(client, scope.tag))
@@ -120,7 +120,7 @@ def watching(folder: Path, master: int) -> Iterator[int]:
     lines = [f"port {port}", 'requirepass "sesame"', f"sentinel monitor ours 127.0.0.1 {master} 1"]
     file.write_text("\n".join([*lines, "sentinel down-after-milliseconds ours 600000", ""]), "utf-8")
     quiet = subprocess.DEVNULL
-    command = [str(binary()), str(file), "--sentinel"]
+    command = [str(find_server_binary()), str(file), "--sentinel"]
     with subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, cwd=folder) as process:
         answers(port, password="sesame")
         yield port
@@ -145,8 +145,8 @@ def test_a_node_of_a_cluster_keeps_the_options_of_its_address() -> None:
     seen: list[address.Address] = []
 
     class Node:
-        connection_pool = address.client(
-            address.parse("rediss://kim:pass@127.0.0.1:7000/0?ssl_ca_certs=/own.pem")
+        connection_pool = address.open_redis_client(
+            address.parse_redis_url("rediss://kim:pass@127.0.0.1:7000/0?ssl_ca_certs=/own.pem")
         ).connection_pool
 
         def info(self, section: str) -> dict[str, int]:
@@ -159,11 +159,13 @@ def test_a_node_of_a_cluster_keeps_the_options_of_its_address() -> None:
         seen.append(where)
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(address, "client", client)
-        address.clustered(address.Address("plain", "rediss://127.0.0.1:7000"), Node())
+        patched.setattr(address, "open_redis_client", client)
+        address.open_cluster_client(address.Address("plain", "rediss://127.0.0.1:7000"), Node())
     options = dict(seen[0].options)
     assert (options["ssl"], options["ssl_ca_certs"], options["username"]) == (True, "/own.pem", "kim")
 
 
 def test_the_options_of_an_address_are_not_shown() -> None:
-    assert "sesame" not in address.parse("redis+sentinel://h:1/ours?sentinel_password=sesame").shown
+    assert (
+        "sesame" not in address.parse_redis_url("redis+sentinel://h:1/ours?sentinel_password=sesame").url_without_login
+    )

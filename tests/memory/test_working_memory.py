@@ -16,7 +16,7 @@ from memory import Patience
 from memory.key import Scope
 from memory.redis.link import Link
 from memory.redis.working_memory import WorkingMemory
-from memory.state import MemoryTurn, State
+from memory.state import MemoryState, MemoryTurn
 from tests.memory.conftest import Asked, OpenMemory
 from tests.memory.conversation import Conversations
 from tests.memory.models import small
@@ -158,7 +158,7 @@ def test_redis_may_be_emptied_between_any_two_steps(talks: Conversations, steps:
 
 def test_a_copy_that_never_expires(link: Link) -> None:
     working, scope = WorkingMemory(0), Scope("acme", "s")
-    state = State(short=(MemoryTurn(1, "q", "a"),))
+    state = MemoryState(short=(MemoryTurn(1, "q", "a"),))
     link.quick(lambda client: working.write(client, scope, state, "1"), Patience())
     assert link.run(lambda client: working.read(client, scope, "1")) == state
     assert link.run(lambda client: working.read(client, scope, "2")) is None

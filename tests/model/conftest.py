@@ -28,6 +28,8 @@ def connect(upstream: Upstream) -> Connect:
 
     def make(*, url: str = "", **given: Any) -> BaseChatModel:
         own = {name: given.pop(name) for name in ("extra_body", "max_tokens", "temperature", "keep") if name in given}
-        return client.chat(url or upstream.url, "sk-secret-1", "stub-model", settings=settings.load(**given), **own)
+        return client.build_chat_model(
+            url or upstream.url, "sk-secret-1", "stub-model", settings=settings.load_settings(**given), **own
+        )
 
     return make

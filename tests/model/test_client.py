@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 import errors
 from model.call import stream
-from model.call.abort import Call
+from model.call.abort import CuttableCall
 from tests.model.conftest import Connect
 from tests.stub import reply
 from tests.stub.upstream import Upstream
@@ -20,10 +20,10 @@ QUESTION = [HumanMessage(SECRET)]
 
 def test_an_answer_arrives_whole_with_its_usage(upstream: Upstream, connect: Connect) -> None:
     upstream.add(reply.said("Hello there, Kim.", prompt=31, cached=24))
-    answer = stream.complete(connect(), QUESTION)
+    answer = stream.complete_answer(connect(), QUESTION)
     assert answer.text == "Hello there, Kim."
     assert type(answer) is AIMessage
-    assert stream.usage(answer) == (31, 24, 3, True)
+    assert stream.read_token_usage(answer) == (31, 24, 3, True)
 
 
 def test_a_running_total_in_every_chunk_is_counted_once(upstream: Upstream, connect: Connect) -> None:
@@ -31,7 +31,7 @@ def test_a_running_total_in_every_chunk_is_counted_once(upstream: Upstream, conn
     assert isinstance(counted, dict)
     running = (each | {"usage": counted["usage"]} for each in words if isinstance(each, dict))
     upstream.add(reply.Reply((*running, last, counted)))
-    assert stream.usage(stream.complete(connect(), QUESTION)) == (1000, 0, 3, True)
+    assert stream.read_token_usage(stream.complete_answer(connect(), QUESTION)) == (1000, 0, 3, True)
 
 
 def test_counts_of_nothing_are_no_counts(upstream: Upstream, connect: Connect) -> None:
@@ -39,17 +39,17 @@ def test_counts_of_nothing_are_no_counts(upstream: Upstream, connect: Connect) -
     assert isinstance(counted, dict)
     nothing = counted | {"usage": dict.fromkeys(counted["usage"])}
     upstream.add(reply.Reply((*words, nothing)))
-    assert stream.usage(stream.complete(connect(), QUESTION)) == (0, 0, 0, False)
+    assert stream.read_token_usage(stream.complete_answer(connect(), QUESTION)) == (0, 0, 0, False)
 
 
 def test_an_answer_that_used_up_its_tokens_says_so(upstream: Upstream, connect: Connect) -> None:
     upstream.add(reply.said("It ends in mid-wo", finish="length"), reply.said("It ends."))
-    assert [stream.cut_off(stream.complete(connect(), QUESTION)) for _ in range(2)] == [True, False]
+    assert [stream.cut_off(stream.complete_answer(connect(), QUESTION)) for _ in range(2)] == [True, False]
 
 
 def test_the_request_is_a_streamed_chat_completion_with_the_key(upstream: Upstream, connect: Connect) -> None:
     upstream.add(reply.said("ok"))
-    stream.complete(connect(extra_body={"id_slot": 1}, max_tokens=50, temperature=0.2), QUESTION)
+    stream.complete_answer(connect(extra_body={"id_slot": 1}, max_tokens=50, temperature=0.2), QUESTION)
     (request,) = upstream.requests
     assert request.path == "/v1/chat/completions"
     assert request.headers["authorization"] == "Bearer sk-secret-1"
@@ -67,7 +67,7 @@ def test_the_request_is_a_streamed_chat_completion_with_the_key(upstream: Upstre
 
 def test_nothing_is_sent_that_was_not_asked_for(upstream: Upstream, connect: Connect) -> None:
     upstream.add(reply.said("ok"))
-    stream.complete(connect(), QUESTION)
+    stream.complete_answer(connect(), QUESTION)
     assert set(upstream.requests[0].body) == {"model", "messages", "stream", "stream_options"}
 
 
@@ -80,7 +80,7 @@ def test_invoke_streams_too(upstream: Upstream, connect: Connect) -> None:
 def test_an_answer_format_goes_along_and_the_answer_comes_once(upstream: Upstream, connect: Connect) -> None:
     upstream.add(reply.said('{"a": 1}'))
     shape = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "object"}}}
-    answer = stream.complete(connect(extra_body={"id_slot": 1}), QUESTION, response_format=shape)
+    answer = stream.complete_answer(connect(extra_body={"id_slot": 1}), QUESTION, response_format=shape)
     assert answer.text == '{"a": 1}'
     assert upstream.requests[0].body["response_format"] == shape
     assert upstream.requests[0].body["id_slot"] == 1
@@ -89,7 +89,7 @@ def test_an_answer_format_goes_along_and_the_answer_comes_once(upstream: Upstrea
 def test_tool_calls_split_over_chunks_are_put_together(upstream: Upstream, connect: Connect) -> None:
     upstream.add(reply.called("calculate", {"expression": "15 * 24", "note": "한글"}))
     tool = {"type": "function", "function": {"name": "calculate", "parameters": {"type": "object"}}}
-    answer = stream.complete(connect().bind_tools([tool]), QUESTION)
+    answer = stream.complete_answer(connect().bind_tools([tool]), QUESTION)
     (call,) = answer.tool_calls
     assert (call["name"], call["args"], call["id"]) == (
         "calculate",
@@ -106,20 +106,22 @@ def test_what_servers_send_beside_the_standard_is_taken(upstream: Upstream, conn
     *begun, last = (reply.delta(each) for each in deltas)  # type: ignore[arg-type]
     last["choices"][0]["finish_reason"] = "tool_calls"
     upstream.add(reply.Reply((*begun, last)))
-    (call,) = stream.complete(connect(), QUESTION).tool_calls
+    (call,) = stream.complete_answer(connect(), QUESTION).tool_calls
     assert (call["name"], call["args"]) == ("add", {"a": 1})
 
 
 def test_tool_results_go_back_in_the_order_of_the_conversation(upstream: Upstream, connect: Connect) -> None:
     upstream.add(reply.said("360"))
     call = {"name": "calculate", "args": {"expression": "15 * 24"}, "id": "call_1", "type": "tool_call"}
-    stream.complete(connect(), [*QUESTION, AIMessage("", tool_calls=[call]), ToolMessage("360", tool_call_id="call_1")])
+    stream.complete_answer(
+        connect(), [*QUESTION, AIMessage("", tool_calls=[call]), ToolMessage("360", tool_call_id="call_1")]
+    )
     assert [message["role"] for message in upstream.requests[0].body["messages"]] == ["user", "assistant", "tool"]
 
 
 def test_text_that_utf8_cannot_hold_is_sent_without_it(upstream: Upstream, connect: Connect) -> None:
     upstream.add(reply.said("ok"))
-    stream.complete(connect(), [HumanMessage("a\ud800b\x00c 👍")])
+    stream.complete_answer(connect(), [HumanMessage("a\ud800b\x00c 👍")])
     assert upstream.requests[0].body["messages"][0]["content"] == "a\ufffdbc 👍"
 
 
@@ -130,14 +132,14 @@ def test_a_proxy_of_the_environment_is_not_asked_for_this_machine(
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     monkeypatch.delenv("no_proxy", raising=False)
     upstream.add(reply.said("ok"))
-    assert stream.complete(connect(), QUESTION).text == "ok"
+    assert stream.complete_answer(connect(), QUESTION).text == "ok"
 
 
 @pytest.fixture
 def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The seconds of each pause before another try; none of them is waited for."""
     asked = list[float]()
-    monkeypatch.setattr(Call, "wait", lambda _, seconds: asked.append(seconds))
+    monkeypatch.setattr(CuttableCall, "wait", lambda _, seconds: asked.append(seconds))
     return asked
 
 
@@ -146,14 +148,14 @@ def test_a_passing_failure_is_retried_after_the_time_that_the_server_names(
     upstream: Upstream, connect: Connect, pauses: list[float], status: int
 ) -> None:
     upstream.add(reply.failed(status, retry_after="7"), reply.said("at last"))
-    assert stream.complete(connect(), QUESTION).text == "at last"
+    assert stream.complete_answer(connect(), QUESTION).text == "at last"
     assert pauses == [7.0]
     assert len(upstream.requests) == 2
 
 
 def test_pauses_grow_when_the_server_names_no_time(upstream: Upstream, connect: Connect, pauses: list[float]) -> None:
     upstream.add(reply.failed(500), reply.failed(500), reply.said("at last"))
-    assert stream.complete(connect(), QUESTION).text == "at last"
+    assert stream.complete_answer(connect(), QUESTION).text == "at last"
     assert len(upstream.requests) == 3
     first, second = pauses
     assert 0.3 < first < second
@@ -203,7 +205,7 @@ def test_every_cause_has_its_error_which_tells_no_secret(
 ) -> None:
     upstream.add(answer)
     with pytest.raises(kind) as caught:
-        stream.complete(connect(model_retries=0), QUESTION)
+        stream.complete_answer(connect(model_retries=0), QUESTION)
     assert SECRET not in str(caught.value)
     assert "sk-secret" not in str(caught.value)
     assert len(upstream.requests) == 1
@@ -212,7 +214,7 @@ def test_every_cause_has_its_error_which_tells_no_secret(
 def test_a_rejected_request_names_the_parameter(upstream: Upstream, connect: Connect) -> None:
     upstream.add(reply.failed(400, "unsupported_value", param="temperature"))
     with pytest.raises(errors.RequestRejected, match="unsupported_value, invalid_request_error, temperature"):
-        stream.complete(connect(), QUESTION)
+        stream.complete_answer(connect(), QUESTION)
 
 
 LLAMA = {
@@ -239,21 +241,21 @@ def test_a_prompt_that_is_too_long_says_by_how_much_when_the_server_does(
 ) -> None:
     upstream.add(answer)
     with pytest.raises(errors.ContextTooLong) as caught:
-        stream.complete(connect(), QUESTION)
+        stream.complete_answer(connect(), QUESTION)
     assert caught.value.values == numbers
 
 
 def test_a_failure_that_stays_is_given_up_after_the_retries(upstream: Upstream, connect: Connect) -> None:
     upstream.always = reply.failed(500, retry_after_ms="10")
     with pytest.raises(errors.ModelServerError):
-        stream.complete(connect(model_retries=2), QUESTION)
+        stream.complete_answer(connect(model_retries=2), QUESTION)
     assert len(upstream.requests) == 3
 
 
 def test_an_empty_account_is_not_asked_again(upstream: Upstream, connect: Connect) -> None:
     upstream.always = reply.failed(429, "insufficient_quota", kind="insufficient_quota", retry_after_ms="10")
     with pytest.raises(errors.NoCredit):
-        stream.complete(connect(model_retries=2), QUESTION)
+        stream.complete_answer(connect(model_retries=2), QUESTION)
     assert len(upstream.requests) == 1
 
 
@@ -265,27 +267,27 @@ def test_silence_ends_in_a_time_out_that_is_not_repeated(
 ) -> None:
     upstream.always = silence
     with pytest.raises(errors.ModelTimeout, match=r"0\.3 s"):
-        stream.complete(connect(model_timeout=0.3), QUESTION)
+        stream.complete_answer(connect(model_timeout=0.3), QUESTION)
     assert len(upstream.requests) == 1
 
 
 def test_signs_of_life_hold_the_time_out_off(upstream: Upstream, connect: Connect) -> None:
     pings = (": ping\n\n",) * 6
     upstream.add(reply.Reply(chunks=(*pings, *reply.said("slow but sure").chunks), pause=0.3))
-    assert stream.complete(connect(model_timeout=1.5), QUESTION).text == "slow but sure"
+    assert stream.complete_answer(connect(model_timeout=1.5), QUESTION).text == "slow but sure"
 
 
 def test_a_server_that_is_not_there_is_unreachable(connect: Connect) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     with pytest.raises(errors.ModelUnreachable, match=str(port)):
-        stream.complete(connect(url=f"http://127.0.0.1:{port}/v1", model_retries=0), QUESTION)
+        stream.complete_answer(connect(url=f"http://127.0.0.1:{port}/v1", model_retries=0), QUESTION)
 
 
 def test_a_server_that_hangs_up_without_an_answer_is_broken(connect: Connect) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.settimeout(5)
-        answers = stream.stream(
+        answers = stream.stream_answer(
             connect(url=f"http://127.0.0.1:{listener.getsockname()[1]}/v1", model_retries=0), QUESTION
         )
         threading.Thread(target=lambda: listener.accept()[0].close(), daemon=True).start()
@@ -310,18 +312,18 @@ def test_a_call_is_repeated_without_the_optional_fields_that_the_model_does_not_
     model = connect()
     limits: dict[str, Any] = {"temperature": 0.2, "top_p": 0.5, "optional": ["temperature", "top_p", "stop"]}
     for _ in range(2):
-        assert stream.complete(model.bind(stop=["x"]), QUESTION, **limits).text == "ok"
+        assert stream.complete_answer(model.bind(stop=["x"]), QUESTION, **limits).text == "ok"
     sent = [{"temperature", "top_p", "stop", "optional"} & set(request.body) for request in upstream.requests]
     assert sent == [{"temperature", "top_p", "stop"}, {"top_p", "stop"}, {"top_p"}, {"top_p"}]
     with pytest.raises(errors.RequestRejected, match="temperature"):  # the user's own choice
-        stream.complete(model, QUESTION, temperature=0.2)
+        stream.complete_answer(model, QUESTION, temperature=0.2)
 
 
 def test_a_field_of_the_call_wins_over_the_servers_own_fields(upstream: Upstream, connect: Connect) -> None:
     upstream.add(reply.said("ok"), reply.said("ok"))
     model = connect(extra_body={"top_p": 0.8, "top_k": 20})
-    stream.complete(model, QUESTION, top_p=0.1)
-    stream.complete(model, QUESTION)
+    stream.complete_answer(model, QUESTION, top_p=0.1)
+    stream.complete_answer(model, QUESTION)
     assert [(request.body["top_p"], request.body["top_k"]) for request in upstream.requests] == [(0.1, 20), (0.8, 20)]
 
 
@@ -331,7 +333,7 @@ def test_images_go_as_content_parts(upstream: Upstream, connect: Connect) -> Non
         {"type": "text", "text": "What is this?"},
         {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo=", "detail": "low"}},
     ]
-    stream.complete(connect(), [HumanMessage(parts)])
+    stream.complete_answer(connect(), [HumanMessage(parts)])
     assert upstream.requests[0].body["messages"] == [{"role": "user", "content": parts}]
 
 
@@ -339,8 +341,8 @@ def test_a_grammar_gives_way_to_an_answer_format(upstream: Upstream, connect: Co
     """llama.cpp takes one of the two."""
     upstream.add(reply.said("{}"), reply.said("ok"))
     model = connect(extra_body={"id_slot": 1, "grammar": "root ::= [^x]"})
-    stream.complete(model, QUESTION, response_format={"type": "json_object"})
-    stream.complete(model, QUESTION)
+    stream.complete_answer(model, QUESTION, response_format={"type": "json_object"})
+    stream.complete_answer(model, QUESTION)
     assert ["grammar" in request.body for request in upstream.requests] == [False, True]
     assert [request.body["id_slot"] for request in upstream.requests] == [1, 1]
 
@@ -351,4 +353,4 @@ def test_a_second_answer_is_never_mixed_into_the_first(upstream: Upstream, conne
         return {**event, "choices": [{**event["choices"][0], "index": index}]}
 
     upstream.add(reply.Reply((piece(0, "one"), piece(1, "two"), piece(1, "", "stop"), piece(0, "!", "stop"))))
-    assert stream.complete(connect(), QUESTION).text == "one!"
+    assert stream.complete_answer(connect(), QUESTION).text == "one!"

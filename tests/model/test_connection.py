@@ -20,7 +20,7 @@ from tests.stub.upstream import Upstream
 from tests.wait import until
 
 QUESTION = [HumanMessage("hello")]
-SECONDS = 30.0
+SECONDS = 60.0
 """How long something that comes about is waited for; what a stop does not end lasts longer."""
 STREAMS = 64
 
@@ -37,7 +37,7 @@ class Asking(threading.Thread):
 
     def run(self) -> None:
         try:
-            self.seen.extend(stream.stream(self.model, QUESTION, stop=self.stop))
+            self.seen.extend(stream.stream_answer(self.model, QUESTION, stop=self.stop))
         except BaseException as error:
             self.error = error
 
@@ -54,14 +54,14 @@ def peers(upstream: Upstream) -> list[int]:
 
 def test_twenty_calls_take_one_connection(upstream: Upstream, connect: Connect) -> None:
     model, upstream.always = connect(), reply.said("ok")
-    assert [stream.complete(model, QUESTION).text for _ in range(20)] == ["ok"] * 20
+    assert [stream.complete_answer(model, QUESTION).text for _ in range(20)] == ["ok"] * 20
     assert len(set(peers(upstream))) == 1
 
 
 def test_a_server_with_few_threads_gets_a_new_connection_for_every_call(upstream: Upstream, connect: Connect) -> None:
     model, upstream.always = connect(keep=False), reply.said("ok")
     for _ in range(3):
-        stream.complete(model, QUESTION)
+        stream.complete_answer(model, QUESTION)
     assert len(set(peers(upstream))) == 3
 
 
@@ -70,12 +70,12 @@ def test_a_stop_before_the_first_byte_on_a_used_connection_ends_upstream_at_once
 ) -> None:
     upstream.add(reply.said("ok"), reply.silent(), reply.said("after"))
     model = connect()
-    stream.complete(model, QUESTION)
+    stream.complete_answer(model, QUESTION)
     asking = Asking(model)
     until(lambda: len(upstream.requests) == 2)
     asking.end()
     assert upstream.requests[1].gone.wait(SECONDS)
-    assert stream.complete(model, QUESTION).text == "after"
+    assert stream.complete_answer(model, QUESTION).text == "after"
     first, second, third = peers(upstream)
     assert first == second != third, "a connection that was cut off serves no other call"
 
@@ -86,7 +86,7 @@ def test_a_connection_that_was_left_in_mid_answer_serves_no_other_call(
 ) -> None:
     upstream.add(reply.said(" ".join(["word"] * 500)).but(pause=0.02), reply.said("after"))
     model, stop = connect(), threading.Event()
-    chunks = stream.stream(model, QUESTION, stop=stop)
+    chunks = stream.stream_answer(model, QUESTION, stop=stop)
     next(chunks)
     if by == "stop":
         stop.set()
@@ -94,7 +94,7 @@ def test_a_connection_that_was_left_in_mid_answer_serves_no_other_call(
     else:
         chunks.close()  # type: ignore[attr-defined]
     assert upstream.requests[0].gone.wait(SECONDS)
-    assert stream.complete(model, QUESTION).text == "after"
+    assert stream.complete_answer(model, QUESTION).text == "after"
     assert len(set(peers(upstream))) == 2
 
 
@@ -170,9 +170,9 @@ def test_a_server_that_closed_an_idle_connection_is_asked_on_a_new_one(connect: 
 
     with server(serve) as url:
         model = connect(url=url, model_retries=0)
-        assert stream.complete(model, QUESTION).text == "ok"
+        assert stream.complete_answer(model, QUESTION).text == "ok"
         assert closed.wait(SECONDS)
-        assert stream.complete(model, QUESTION).text == "ok"
+        assert stream.complete_answer(model, QUESTION).text == "ok"
     assert numbers == [0, 1]
 
 
@@ -188,7 +188,7 @@ def test_a_server_that_closes_a_kept_connection_as_the_request_comes_is_asked_on
 
     with server(serve) as url:
         model = connect(url=url, model_retries=0)
-        assert [stream.complete(model, QUESTION).text for _ in range(3)] == ["ok"] * 3
+        assert [stream.complete_answer(model, QUESTION).text for _ in range(3)] == ["ok"] * 3
         model.http_client.close()  # type: ignore[attr-defined]
     assert requests == [0, 0, 1, 1]
 
@@ -203,7 +203,7 @@ def test_a_server_that_closes_new_connections_is_not_asked_twice(connect: Connec
         requests.append(number)
 
     with server(serve) as url, pytest.raises(errors.ModelBroken):
-        stream.complete(connect(url=url, model_retries=0), QUESTION)
+        stream.complete_answer(connect(url=url, model_retries=0), QUESTION)
     assert requests == [0]
 
 

@@ -28,7 +28,7 @@ from errors import EmbeddedFailed
 from model.choice import resolve
 from model.embedded import llama_server, serve, slot
 from model.embedded.llama_server import Embedded
-from model.file_lock import held
+from model.file_lock import is_lock_held
 from model.profile import QWEN
 
 pytestmark = pytest.mark.small_model
@@ -38,8 +38,8 @@ CLIENT = """
     from pathlib import Path
     from model.embedded import llama_server
     path, data = sys.argv[1:]
-    given = settings.load(embedded_path=path, data_dir=data, embedded_context=4096, embedded_threads=1)
-    print(llama_server.connect(given, Path(path)).pid, flush=True)
+    given = settings.load_settings(embedded_path=path, data_dir=data, embedded_context=4096, embedded_threads=1)
+    print(llama_server.connect_embedded_server(given, Path(path)).pid, flush=True)
     sys.stdin.read()
 """
 
@@ -48,18 +48,18 @@ CLIENT = """
 def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The data folder that the tests of this file share, and so the server."""
     yield tmp_path_factory.mktemp("embedded")
-    llama_server.release()
+    llama_server.release_servers()
 
 
 def given(path: Path, data: Path) -> settings.Settings:
-    return settings.load(
+    return settings.load_settings(
         embedded_path=path, data_dir=data, embedded_context=4096, embedded_threads=1, provider="embedded"
     )
 
 
 @pytest.fixture
 def server(small_model: Path, data: Path) -> Embedded:
-    return llama_server.connect(given(small_model, data), small_model)
+    return llama_server.connect_embedded_server(given(small_model, data), small_model)
 
 
 @contextmanager
@@ -98,7 +98,7 @@ def kill(server: Embedded, data: Path) -> None:
     """End the server as a crash would, and wait until the system has taken back all that it held."""
     os.kill(server.pid, signal.SIGKILL)
     lock = next(data.glob("embedded/*/server.lock"))
-    while held(lock):
+    while is_lock_held(lock):
         time.sleep(0.01)
 
 
@@ -168,7 +168,7 @@ def test_its_threads_do_not_spin_for_long_unless_the_user_says_so(
 ) -> None:
     assert psutil.Process(server.pid).environ()["GOMP_SPINCOUNT"] == "1000"
     monkeypatch.setenv("GOMP_SPINCOUNT", "7")
-    own = llama_server.connect(given(small_model, tmp_path), small_model)
+    own = llama_server.connect_embedded_server(given(small_model, tmp_path), small_model)
     assert psutil.Process(own.pid).environ()["GOMP_SPINCOUNT"] == "7"
 
 
@@ -184,7 +184,7 @@ def test_two_sessions_that_ask_at_once_are_both_answered(server: Embedded) -> No
 
 
 def test_models_answer_through_it_and_count_exactly(server: Embedded, small_model: Path, data: Path) -> None:
-    found = resolve.models(given(small_model, data))
+    found = resolve.resolve_models(given(small_model, data))
     assert (found.kind, found.url, found.context_size) == ("embedded", server.url, 4096)
     assert found.profile.name == found.side.name == "small"
     assert found.exact
@@ -193,10 +193,10 @@ def test_models_answer_through_it_and_count_exactly(server: Embedded, small_mode
 
 
 def test_a_server_that_died_is_back_at_the_next_request(server: Embedded, small_model: Path, data: Path) -> None:
-    models = resolve.models(given(small_model, data))
+    models = resolve.resolve_models(given(small_model, data))
     kill(server, data)
     assert models.utility.invoke([HumanMessage("Say yes.")], max_tokens=4).content
-    again = llama_server.connect(given(small_model, data), small_model)
+    again = llama_server.connect_embedded_server(given(small_model, data), small_model)
     assert again.pid != server.pid
     assert (again.url, again.key) == (server.url, server.key)
 
@@ -209,7 +209,7 @@ def test_a_port_that_something_else_took_is_not_used_nor_is_the_key(
         other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         other.bind(("127.0.0.1", urlsplit(server.url).port))
         other.listen()
-        again = llama_server.connect(given(small_model, data), small_model)
+        again = llama_server.connect_embedded_server(given(small_model, data), small_model)
     assert again.url != server.url
     assert again.key != server.key
 
@@ -217,7 +217,7 @@ def test_a_port_that_something_else_took_is_not_used_nor_is_the_key(
 def test_a_server_that_refuses_the_key_is_replaced(server: Embedded, small_model: Path, data: Path) -> None:
     state = state_file(data)
     state.write_text(json.dumps({"url": server.url, "key": "wrong", "pid": server.pid}))
-    again = llama_server.connect(given(small_model, data), small_model)
+    again = llama_server.connect_embedded_server(given(small_model, data), small_model)
     assert again.pid != server.pid
     assert gone_within(server.pid)
 
@@ -240,7 +240,7 @@ def test_a_broken_file_fails_at_once_with_the_reason_and_the_log(tmp_path: Path)
     broken = tmp_path / "broken.gguf"
     broken.write_bytes(b"GGUF\x03\x00\x00\x00" + bytes(8) + b"nonsense" * 100)
     with pytest.raises(EmbeddedFailed, match="The embedded model broken did not start: ") as raised:
-        llama_server.connect(given(broken, tmp_path / "data"), broken)
+        llama_server.connect_embedded_server(given(broken, tmp_path / "data"), broken)
     assert raised.value.values.get("reason_code") != "late", "nobody waits for a server that has ended"
     assert Path(raised.value.values["log"]).read_text()
     assert "code" not in raised.value.values["reason"]

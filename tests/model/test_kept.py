@@ -13,7 +13,7 @@ from errors import KeyLocked
 from model.choice import kept
 from model.choice.choice import OPENAI, Choice
 from model.choice.kept import Kept
-from settings import Settings, load
+from settings import Settings, load_settings
 from tests.stub.ring import Ring, ring
 
 ELSEWHERE = "https://models.example.com/v1"
@@ -24,7 +24,7 @@ def hosted(url: str = "", key: str = "sk-secret", **names: str) -> Choice:
 
 
 def base() -> Settings:
-    return load()
+    return load_settings()
 
 
 def key_of(settings: Settings) -> str:
@@ -42,41 +42,41 @@ def system() -> Iterator[Ring]:
 
 
 def test_without_a_keyring_the_key_is_in_a_private_file_of_its_own() -> None:
-    kept.keep(base(), hosted(chat_model="big", utility_model="small"))
-    assert kept.read(base()).place == kept.next_place(base()) == "file"
+    kept.save_model_choice(base(), hosted(chat_model="big", utility_model="small"))
+    assert kept.load_model_choices(base()).place == kept.choose_key_place(base()) == "file"
     file = base().data_dir / kept.KEY_FILE
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert kept.where(base(), "file") == str(file)
+    assert kept.name_key_place(base(), "file") == str(file)
     assert "sk-secret" not in files()[kept.FILE]
-    found = kept.applied(base())
+    found = kept.apply_stored_choice(base())
     assert (found.chat_model, found.utility_model, key_of(found)) == ("big", "small", "sk-secret")
 
 
 def test_with_a_keyring_the_key_is_in_no_file(system: Ring) -> None:
-    kept.keep(base(), hosted())
-    assert kept.read(base()).place == "keyring"
+    kept.save_model_choice(base(), hosted())
+    assert kept.load_model_choices(base()).place == "keyring"
     assert "sk-secret" not in "".join(files().values())
-    assert key_of(kept.applied(base())) == "sk-secret"
+    assert key_of(kept.apply_stored_choice(base())) == "sk-secret"
 
 
 def test_another_installation_on_this_machine_has_a_key_of_its_own(system: Ring, tmp_path: Path) -> None:
-    kept.keep(base(), hosted())
-    for other in (load(data_dir=tmp_path / "other"), load(tenant="other")):
-        kept.keep(other, hosted(key="sk-other"))
+    kept.save_model_choice(base(), hosted())
+    for other in (load_settings(data_dir=tmp_path / "other"), load_settings(tenant="other")):
+        kept.save_model_choice(other, hosted(key="sk-other"))
     assert len(system.held) == 3
-    assert key_of(kept.applied(base())) == "sk-secret"
+    assert key_of(kept.apply_stored_choice(base())) == "sk-secret"
 
 
 def test_a_keyring_that_refuses_is_passed_over_and_one_that_is_locked_later_is_told(system: Ring) -> None:
     system.locked = True
-    kept.keep(base(), hosted())
-    assert kept.read(base()).place == "file"
+    kept.save_model_choice(base(), hosted())
+    assert kept.load_model_choices(base()).place == "file"
     system.locked = False
-    kept.keep(base(), hosted())
+    kept.save_model_choice(base(), hosted())
     assert kept.KEY_FILE not in files(), "it is in one place only"
     system.locked = True
     with pytest.raises(KeyLocked) as raised:
-        kept.applied(base())
+        kept.apply_stored_choice(base())
     assert "sk-secret" not in str(raised.value)
 
 
@@ -85,68 +85,68 @@ def test_a_keyring_that_never_answers_is_not_waited_for(system: Ring, monkeypatc
 
     monkeypatch.setattr(kept, "RING_SECONDS", 0.05)
     monkeypatch.setattr(system, "set_password", lambda *_: threading.Event().wait(5))
-    kept.keep(base(), hosted())
-    assert kept.read(base()).place == "file"
+    kept.save_model_choice(base(), hosted())
+    assert kept.load_model_choices(base()).place == "file"
 
 
 def test_the_key_goes_to_its_own_address_only() -> None:
-    kept.keep(base(), hosted(ELSEWHERE))
+    kept.save_model_choice(base(), hosted(ELSEWHERE))
     asked = Choice("hosted", ELSEWHERE, kept_key=True)
     assert kept.with_key(base(), asked).key.get_secret_value() == "sk-secret"
     with pytest.raises(KeyLocked):
         kept.with_key(base(), Choice("hosted", OPENAI, kept_key=True))
-    kept.keep(base(), hosted("http://127.0.0.1:8000/v1", key=""))
+    kept.save_model_choice(base(), hosted("http://127.0.0.1:8000/v1", key=""))
     assert kept.KEY_FILE not in files(), "the key of an address that is given up goes"
-    assert kept.read(base()).place is None
+    assert kept.load_model_choices(base()).place is None
 
 
 def test_each_kind_is_remembered_and_a_key_survives_a_change_to_another_kind() -> None:
-    kept.keep(base(), hosted(chat_model="big"))
-    kept.keep(base(), Choice("local", "http://127.0.0.1:11434/v1", chat_model="qwen3"))
-    now = kept.read(base())
+    kept.save_model_choice(base(), hosted(chat_model="big"))
+    kept.save_model_choice(base(), Choice("local", "http://127.0.0.1:11434/v1", chat_model="qwen3"))
+    now = kept.load_model_choices(base())
     assert now.current == "local"
     assert now.last("hosted") == Choice("hosted", chat_model="big", kept_key=True)
-    kept.keep(base(), now.last("hosted"))
-    assert key_of(kept.applied(base())) == "sk-secret"
+    kept.save_model_choice(base(), now.last("hosted"))
+    assert key_of(kept.apply_stored_choice(base())) == "sk-secret"
 
 
 def test_what_is_dropped_is_not_in_use_and_what_is_forgotten_is_nowhere(system: Ring) -> None:
-    kept.keep(base(), hosted(chat_model="big"))
-    kept.drop(base())
-    assert kept.applied(base()) == base()
-    assert kept.read(base()).last("hosted").kept_key
-    kept.keep(base(), kept.read(base()).last("hosted"))
+    kept.save_model_choice(base(), hosted(chat_model="big"))
+    kept.restore_settings_model(base())
+    assert kept.apply_stored_choice(base()) == base()
+    assert kept.load_model_choices(base()).last("hosted").kept_key
+    kept.save_model_choice(base(), kept.load_model_choices(base()).last("hosted"))
     kept.forget_key(base())
-    assert kept.read(base()) == Kept(None, {"hosted": Choice("hosted", chat_model="big")})
+    assert kept.load_model_choices(base()) == Kept(None, {"hosted": Choice("hosted", chat_model="big")})
     assert not system.held
 
 
 def test_the_stamp_tells_of_changes() -> None:
-    assert kept.stamp(base()) is None
-    kept.keep(base(), Choice("embedded", chat_model="a"))
-    before = kept.stamp(base())
-    kept.keep(base(), Choice("embedded", chat_model="b"))
-    assert kept.stamp(base()) != before
+    assert kept.read_choices_stamp(base()) is None
+    kept.save_model_choice(base(), Choice("embedded", chat_model="a"))
+    before = kept.read_choices_stamp(base())
+    kept.save_model_choice(base(), Choice("embedded", chat_model="b"))
+    assert kept.read_choices_stamp(base()) != before
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"current": "magic"}', '{"current": "hosted"}', "\xff"])
 def test_a_file_that_cannot_be_read_counts_as_none(text: str) -> None:
     base().data_dir.mkdir(parents=True)
     (base().data_dir / kept.FILE).write_text(text, "latin-1")
-    assert kept.read(base()).choice is None
-    kept.keep(base(), Choice("embedded", chat_model="a"))
-    assert kept.read(base()).current == "embedded"
+    assert kept.load_model_choices(base()).choice is None
+    kept.save_model_choice(base(), Choice("embedded", chat_model="a"))
+    assert kept.load_model_choices(base()).current == "embedded"
 
 
 def test_where_the_model_cannot_be_chosen_nothing_kept_counts() -> None:
-    kept.keep(base(), Choice("embedded", chat_model="a"))
-    fixed = load(model_choice=False)
-    assert kept.applied(fixed) == fixed
+    kept.save_model_choice(base(), Choice("embedded", chat_model="a"))
+    fixed = load_settings(model_choice=False)
+    assert kept.apply_stored_choice(fixed) == fixed
 
 
 def test_weights_are_not_fetched_for_whoever_chose_a_hosted_model() -> None:
     from model.choice import resolve
 
-    kept.keep(base(), hosted())
+    kept.save_model_choice(base(), hosted())
     (base().data_dir / kept.KEY_FILE).unlink()  # a keyring would not have to be unlocked for it either
-    assert not resolve.needs_weights(kept.applied(base(), key=False))
+    assert not resolve.needs_weights(kept.apply_stored_choice(base(), key=False))

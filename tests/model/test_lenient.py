@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from model.call.lenient import read_items, read_number, read_word, read_words
+from model.call.lenient import make_number_reader, read_items, read_word, read_words
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_words_are_read(value: Any, words: tuple[str, ...]) -> None:
     [("8", 8.0), ("8/10", 8.0), (" 7.5 / 10 ", 7.5), (8, 8), ("4/5", "4/5"), ("eight", "eight"), (None, None)],
 )
 def test_a_number_out_of_ten_is_read(value: Any, number: Any) -> None:
-    assert read_number(10)(value) == number
+    assert make_number_reader(10)(value) == number
 
 
 def test_what_is_bad_among_items_is_left_out() -> None:

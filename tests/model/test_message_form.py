@@ -115,13 +115,13 @@ def test_our_own_messages_reach_one_too(connect: Connect, upstream: Stub) -> Non
     upstream.always = refuse_as_mistral
     messages = [SystemMessage("A"), HumanMessage("x"), AIMessage("a"), SystemMessage("B"), HumanMessage("y")]
     for _ in range(2):
-        assert stream.complete(connect(), messages).text == "Fine."
+        assert stream.complete_answer(connect(), messages).text == "Fine."
     assert [len(request.body["messages"]) for request in upstream.requests] == [5, 4, 4]
 
 
 @pytest.mark.parametrize("door", ["ours", "raw"])
 def test_calls_that_are_refused_at_once_all_get_the_strict_form(connect: Connect, door: str) -> None:
-    both = threading.Barrier(2, timeout=30)
+    both = threading.Barrier(2, timeout=60)
 
     def refuse_both(body: Json) -> reply.Reply:
         refusal = refuse_as_mistral(body)
@@ -134,7 +134,9 @@ def test_calls_that_are_refused_at_once_all_get_the_strict_form(connect: Connect
 
         def call(_: int) -> str:
             if door == "ours":
-                return str(stream.complete(chat, [SystemMessage("A"), HumanMessage("x"), HumanMessage("y")]).text)
+                return str(
+                    stream.complete_answer(chat, [SystemMessage("A"), HumanMessage("x"), HumanMessage("y")]).text
+                )
             with client.ask({"messages": TOLD}, threading.Event()) as answer:
                 return str(answer.status)
 
@@ -153,12 +155,12 @@ def test_a_refusal_of_something_else_is_told_as_it_was_and_changes_nothing(
         assert list(answer.events()) == []
     messages = [SystemMessage("A"), HumanMessage("x"), AIMessage("a"), SystemMessage("B"), HumanMessage("y")]
     with pytest.raises(errors.RequestRejected):
-        stream.complete(connect(), messages)
+        stream.complete_answer(connect(), messages)
     upstream.always = reply.said("Fine.")
     with client.ask({"messages": TOLD}, threading.Event()):
         pass
     assert shown(upstream.requests[-1].body["messages"])[-2:] == ["system: C", "user: y"]
-    assert stream.complete(connect(), messages).text == "Fine."
+    assert stream.complete_answer(connect(), messages).text == "Fine."
     assert len(upstream.requests[-1].body["messages"]) == 5
 
 
@@ -171,7 +173,7 @@ def test_a_try_without_an_answer_teaches_nothing(connect: Connect, upstream: Stu
 
     def ask() -> None:
         if door == "ours":
-            stream.complete(chat, messages)
+            stream.complete_answer(chat, messages)
             return
         with client.ask({"messages": TOLD}, threading.Event()) as answer:
             answer.whole()

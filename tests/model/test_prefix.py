@@ -20,7 +20,7 @@ from model.choice import resolve
 from model.embedded import llama_server, prefix, slot
 from model.embedded.llama_server import Embedded
 from model.embedded.prefix import Prefix, Prefixes
-from model.file_lock import held
+from model.file_lock import is_lock_held
 
 pytestmark = pytest.mark.small_model
 
@@ -35,12 +35,12 @@ Make = Callable[..., Prefixes]
 def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The data folder that the tests of this file share, and so the server."""
     yield tmp_path_factory.mktemp("prefix")
-    llama_server.release()
+    llama_server.release_servers()
 
 
 @pytest.fixture
 def given(small_model: Path, data: Path) -> settings.Settings:
-    return settings.load(
+    return settings.load_settings(
         embedded_path=small_model, data_dir=data, embedded_context=2048, embedded_threads=1, provider="embedded"
     )
 
@@ -48,14 +48,17 @@ def given(small_model: Path, data: Path) -> settings.Settings:
 @pytest.fixture
 def make(given: settings.Settings, small_model: Path, tmp_path: Path) -> Make:
     """Prefixes on a server that has just started, with an empty folder of files."""
-    server = llama_server.connect(given, small_model)
+    server = llama_server.connect_embedded_server(given, small_model)
     died(server, given)
-    for file in llama_server.states(given).iterdir():
+    for file in llama_server.locate_slot_states(given).iterdir():
         file.unlink()
 
     def made(*prefixes: Prefix) -> Prefixes:
         return Prefixes(
-            prefixes, lambda: llama_server.connect(given, small_model), small_model, llama_server.states(given)
+            prefixes,
+            lambda: llama_server.connect_embedded_server(given, small_model),
+            small_model,
+            llama_server.locate_slot_states(given),
         )
 
     return made
@@ -65,14 +68,14 @@ def died(server: Embedded, given: settings.Settings) -> None:
     """End the server as a crash would, and wait until the system has taken back all that it held."""
     os.kill(server.pid, signal.SIGKILL)
     for lock in given.data_dir.glob("embedded/*/server.lock"):
-        while held(lock):
+        while is_lock_held(lock):
             pass
 
 
 def again(given: settings.Settings, small_model: Path) -> Embedded:
     """The server, started anew."""
-    died(llama_server.connect(given, small_model), given)
-    return llama_server.connect(given, small_model)
+    died(llama_server.connect_embedded_server(given, small_model), given)
+    return llama_server.connect_embedded_server(given, small_model)
 
 
 def request(beginning: Prefix, question: str = "How long is it?") -> dict[str, Any]:
@@ -90,13 +93,13 @@ def read(server: Embedded, body: dict[str, Any]) -> int:
 
 
 def files(given: settings.Settings) -> list[Path]:
-    return sorted(llama_server.states(given).iterdir())
+    return sorted(llama_server.locate_slot_states(given).iterdir())
 
 
 def test_the_first_prefix_stands_and_each_has_a_file(make: Make, given: settings.Settings, small_model: Path) -> None:
     make(RIVERS, HILLS).prepare()
     assert len(files(given)) == 2
-    assert read(llama_server.connect(given, small_model), request(RIVERS)) < 20
+    assert read(llama_server.connect_embedded_server(given, small_model), request(RIVERS)) < 20
 
 
 def test_a_new_server_is_given_what_was_saved(
@@ -104,7 +107,7 @@ def test_a_new_server_is_given_what_was_saved(
 ) -> None:
     make(RIVERS).prepare()
     server = again(given, small_model)
-    monkeypatch.setattr(slot, "read", lambda *_: pytest.fail("it was read again"))
+    monkeypatch.setattr(slot, "read_into_slot", lambda *_: pytest.fail("it was read again"))
     make(RIVERS).prepare()
     assert read(server, request(RIVERS)) < 20
 
@@ -113,13 +116,13 @@ def test_a_prefix_with_tools_is_one_of_its_own(make: Make, given: settings.Setti
     tooled = Prefix(RIVERS.text, (TOOL,))
     make(tooled, RIVERS).prepare()
     assert len(files(given)) == 2
-    assert read(llama_server.connect(given, small_model), request(tooled)) < 20
+    assert read(llama_server.connect_embedded_server(given, small_model), request(tooled)) < 20
 
 
 def test_a_request_in_the_other_language_finds_its_prefix_standing(
     make: Make, given: settings.Settings, small_model: Path
 ) -> None:
-    made, server = make(RIVERS, HILLS), llama_server.connect(given, small_model)
+    made, server = make(RIVERS, HILLS), llama_server.connect_embedded_server(given, small_model)
     made.prepare()
     for beginning in (HILLS, RIVERS, HILLS):
         made.before(json.dumps(request(beginning)).encode())
@@ -129,7 +132,7 @@ def test_a_request_in_the_other_language_finds_its_prefix_standing(
 def test_a_conversation_that_goes_on_keeps_all_that_the_slot_holds(
     make: Make, given: settings.Settings, small_model: Path
 ) -> None:
-    made, server = make(RIVERS), llama_server.connect(given, small_model)
+    made, server = make(RIVERS), llama_server.connect_embedded_server(given, small_model)
     made.prepare()
     long = "How long is the Rhine? " * 20
     for question in (long, long + "And the Han?"):
@@ -139,7 +142,7 @@ def test_a_conversation_that_goes_on_keeps_all_that_the_slot_holds(
 
 
 def test_after_another_kind_of_call_it_is_put_back(make: Make, given: settings.Settings, small_model: Path) -> None:
-    made, server = make(RIVERS), llama_server.connect(given, small_model)
+    made, server = make(RIVERS), llama_server.connect_embedded_server(given, small_model)
     made.prepare()
     title = {"messages": [{"role": "user", "content": "A title for this talk, please."}]}
     made.before(json.dumps(title).encode())
@@ -151,7 +154,7 @@ def test_after_another_kind_of_call_it_is_put_back(make: Make, given: settings.S
 def test_a_slot_that_another_process_uses_is_left_alone(
     make: Make, given: settings.Settings, small_model: Path
 ) -> None:
-    server = llama_server.connect(given, small_model)
+    server = llama_server.connect_embedded_server(given, small_model)
     talk = {"messages": [{"role": "user", "content": "A long talk of another process. " * 20}]}
     read(server, talk)
     make(RIVERS).prepare()
@@ -183,10 +186,10 @@ def test_a_file_that_is_no_good_is_made_again(
     again(given, small_model)
     harm(files(given)[0])
     make(RIVERS).prepare()
-    assert read(llama_server.connect(given, small_model), request(RIVERS)) < 20
+    assert read(llama_server.connect_embedded_server(given, small_model), request(RIVERS)) < 20
     again(given, small_model)
     make(RIVERS).prepare()
-    assert read(llama_server.connect(given, small_model), request(RIVERS)) < 20
+    assert read(llama_server.connect_embedded_server(given, small_model), request(RIVERS)) < 20
     assert len(files(given)) == 1
 
 
@@ -198,7 +201,7 @@ def test_what_has_long_not_been_used_goes(make: Make, given: settings.Settings) 
 def test_where_nothing_can_be_saved_it_is_read_at_every_start(
     make: Make, given: settings.Settings, small_model: Path
 ) -> None:
-    folder = llama_server.states(given)
+    folder = llama_server.locate_slot_states(given)
     folder.rmdir()
     folder.write_text("a file stands in the way")
     try:
@@ -213,7 +216,7 @@ def test_where_nothing_can_be_saved_it_is_read_at_every_start(
 def test_models_are_ready_when_their_prompt_has_been_read(
     make: Make, given: settings.Settings, small_model: Path
 ) -> None:
-    chat: BaseChatModel = resolve.models(given, prefixes=[RIVERS, HILLS]).chat
+    chat: BaseChatModel = resolve.resolve_models(given, prefixes=[RIVERS, HILLS]).chat
     for beginning in (RIVERS, HILLS):
         answer = chat.invoke([SystemMessage(beginning.text), HumanMessage("How long is it?")], max_tokens=2)
         told = answer.usage_metadata

@@ -13,12 +13,12 @@ import pytest
 
 import settings
 from component.page.catalogue import LANGUAGES, Words
-from door.phrase import PHRASES
 from errors import ToolsRejected
 from model.choice import resolve
-from model.choice.probe import parameters
+from model.choice.probe import parse_parameter_count
 from model.embedded.catalogue import OFFERED, QWEN3_4B, QWEN25, QWEN25_CODER
-from model.profile import SMALL, STRONG, TOOLLESS, Profile, ProfileChoice, Why, choose
+from model.profile import SMALL, STRONG, TOOLLESS, Profile, ProfileChoice, Why, choose_model_profile
+from server.phrase import PHRASES
 from tests.table import table
 
 Serve = Callable[..., str]
@@ -65,7 +65,7 @@ def ollama(size: str, *able: str) -> dict[str, Any]:
 
 
 def roles(url: str, **more: Any) -> tuple[ProfileChoice, ProfileChoice]:
-    found = resolve.find(settings.load(local_servers=(url,), **more))
+    found = resolve.find_endpoint(settings.load_settings(local_servers=(url,), **more))
     return found.chat, found.utility
 
 
@@ -76,16 +76,16 @@ def roles(url: str, **more: Any) -> tuple[ProfileChoice, ProfileChoice]:
 @table("size", [None, 1e9, 70e9])
 def test_the_setting_goes_before_everything_that_is_known(known: Profile | None, size: float | None) -> None:
     for setting, name in (("small", "small"), ("strong", "strong")):
-        choice = choose(setting, known=known, parameters=size)  # type: ignore[arg-type]
+        choice = choose_model_profile(setting, known=known, parameters=size)  # type: ignore[arg-type]
         assert (choice.profile.name, choice.why) == (name, "setting")
 
 
 def test_a_model_that_is_trusted_otherwise_by_setting_keeps_the_sampling_of_its_card() -> None:
-    assert choose("strong", known=QWEN25.profile).profile.sampling == QWEN25.profile.sampling
+    assert choose_model_profile("strong", known=QWEN25.profile).profile.sampling == QWEN25.profile.sampling
 
 
 def test_a_model_that_calls_tools_gets_no_grammar() -> None:
-    routed, native = (choose(setting, known=QWEN25_CODER.profile) for setting in ("small", "strong"))
+    routed, native = (choose_model_profile(setting, known=QWEN25_CODER.profile) for setting in ("small", "strong"))
     assert routed.profile.sampling is not None
     assert native.profile.sampling is not None
     assert "grammar" in routed.profile.sampling.body()
@@ -93,7 +93,11 @@ def test_a_model_that_calls_tools_gets_no_grammar() -> None:
 
 
 def test_the_catalogue_knows_its_models() -> None:
-    assert [choose("auto", known=entry.profile).profile.name for entry in OFFERED] == ["strong", "small", "small"]
+    assert [choose_model_profile("auto", known=entry.profile).profile.name for entry in OFFERED] == [
+        "strong",
+        "small",
+        "small",
+    ]
     cards = {entry.about: entry.profile.sampling for entry in OFFERED}
     assert cards["general"] is not None
     assert replace(cards["general"], never_first="죄") == cards["coder"]
@@ -108,7 +112,7 @@ def test_the_catalogue_knows_its_models() -> None:
     [("3.2B", 3.2e9), ("494.03M", 494.03e6), (" 8b ", 8e9), ("1T", 1e12), ("big", None), (7, None), ("", None)],
 )
 def test_a_size_is_read_as_people_write_it(size: object, number: float | None) -> None:
-    assert parameters(size) == pytest.approx(number) if number else parameters(size) is None
+    assert parse_parameter_count(size) == pytest.approx(number) if number else parse_parameter_count(size) is None
 
 
 # --- what servers tell --------------------------------------------------------------------------
@@ -148,9 +152,9 @@ def test_a_model_takes_images_unless_it_is_small_or_embedded_or_its_server_says_
     assert roles(serve({"id": "m"}, shown={"m": ollama("8B", "tools")}))[0].profile.images
     assert not roles(serve({"id": "m"}, shown={"m": ollama("1B", "tools")}))[0].profile.images
     for setting in ("auto", "strong", "small"):
-        assert not resolve.embedded_roles(settings.load(model_profile=setting), QWEN3_4B)[0].profile.images
-        assert not resolve.embedded_roles(settings.load(model_profile=setting), None)[0].profile.images
-    assert choose("auto").profile.images
+        assert not resolve.embedded_roles(settings.load_settings(model_profile=setting), QWEN3_4B)[0].profile.images
+        assert not resolve.embedded_roles(settings.load_settings(model_profile=setting), None)[0].profile.images
+    assert choose_model_profile("auto").profile.images
 
 
 def test_a_small_model_is_small_whatever_tools_it_takes(serve: Serve) -> None:
@@ -175,13 +179,13 @@ def test_the_setting_for_summaries_changes_the_side_calls_of_a_small_model_alone
 
 def test_one_slot_makes_no_side_calls_unless_the_setting_wants_them() -> None:
     for entry in (QWEN25_CODER, QWEN3_4B):
-        assert resolve.embedded_roles(settings.load(), entry) == (
+        assert resolve.embedded_roles(settings.load_settings(), entry) == (
             ProfileChoice(entry.profile, "catalogue"),
             ProfileChoice(SMALL, "one_slot"),
         )
-    utility = resolve.embedded_roles(settings.load(summaries="model"), QWEN3_4B)[1]
+    utility = resolve.embedded_roles(settings.load_settings(summaries="model"), QWEN3_4B)[1]
     assert (utility.profile.summaries, utility.why) == ("model", "summaries_setting")
-    assert resolve.embedded_roles(settings.load(), None)[0].profile == SMALL
+    assert resolve.embedded_roles(settings.load_settings(), None)[0].profile == SMALL
 
 
 # --- in words -----------------------------------------------------------------------------------

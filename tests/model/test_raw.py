@@ -12,7 +12,7 @@ from tests.stub import reply
 from tests.stub.upstream import Upstream as Stub
 from tests.wait import until
 
-SECONDS = 30.0
+SECONDS = 60.0
 BODY: dict[str, Any] = {
     "model": "other-model",
     "messages": [

@@ -16,7 +16,7 @@ from langchain_openai import ChatOpenAI
 
 import settings
 from errors import BadSetting, GieokError, KeyRejected, ModelUnreachable
-from model.call.stream import complete
+from model.call.stream import complete_answer
 from model.choice import resolve
 from model.choice.choice import OPENAI
 from model.embedded import llama_server, weights
@@ -39,7 +39,7 @@ def start() -> Iterator[Start]:
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 if wait is not None:
-                    wait.wait(10)
+                    wait.wait(60)
                 refused = bool(key) and self.headers["Authorization"] != f"Bearer {key}"
                 self.send_response(401 if refused else 200 if self.path in pages else 404)
                 self.end_headers()
@@ -74,14 +74,14 @@ def no_weights(*_: object) -> Path:
 
 @pytest.fixture
 def not_embedded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(weights, "ensure", no_weights)
+    monkeypatch.setattr(weights, "ensure_weights", no_weights)
 
 
 # --- hosted -------------------------------------------------------------------------------------
 
 
 def test_a_key_alone_means_openai_without_asking_anybody() -> None:
-    found = resolve.find(settings.load(openai_api_key="sk-1"))
+    found = resolve.find_endpoint(settings.load_settings(openai_api_key="sk-1"))
     assert (found.kind, found.url, found.key) == ("hosted", OPENAI, "sk-1")
     assert (found.chat_model, found.utility_model) == ("gpt-5-mini", "gpt-5-nano")
     assert (found.chat, found.utility) == (ProfileChoice(STRONG, "unknown_size"), ProfileChoice(STRONG, "unknown_size"))
@@ -91,7 +91,7 @@ def test_a_key_alone_means_openai_without_asking_anybody() -> None:
 
 def test_a_base_url_without_a_key_is_hosted_and_asked_for_model_and_context(start: Start) -> None:
     url = start(offering("text-embedding-x", "big-chat", max_model_len=40_000))
-    found = resolve.find(settings.load(openai_base_url=url + "/"))
+    found = resolve.find_endpoint(settings.load_settings(openai_base_url=url + "/"))
     assert (found.kind, found.url, found.key, found.chat_model) == ("hosted", url, "", "big-chat")
     assert found.context_size == 40_000
     assert found.label == f"big-chat ({url[7:-3]})"
@@ -99,32 +99,36 @@ def test_a_base_url_without_a_key_is_hosted_and_asked_for_model_and_context(star
 
 def test_settings_go_before_what_the_server_says(start: Start) -> None:
     url = start(offering("a", "b", max_model_len=40_000))
-    given = settings.load(openai_base_url=url, chat_model="c", utility_model="d", native_tools=False, context_size=5000)
-    found = resolve.find(given)
+    given = settings.load_settings(
+        openai_base_url=url, chat_model="c", utility_model="d", native_tools=False, context_size=5000
+    )
+    found = resolve.find_endpoint(given)
     assert (found.chat_model, found.utility_model, found.context_size) == ("c", "d", 5000)
     assert found.chat == found.utility == ProfileChoice(TOOLLESS, "no_tools")
 
 
 def test_a_rejected_key_is_told(start: Start) -> None:
     with pytest.raises(KeyRejected):
-        resolve.find(settings.load(openai_base_url=start(offering("a"), key="right"), openai_api_key="wrong"))
+        resolve.find_endpoint(
+            settings.load_settings(openai_base_url=start(offering("a"), key="right"), openai_api_key="wrong")
+        )
 
 
 def test_a_hosted_server_that_is_away_is_told() -> None:
     with pytest.raises(ModelUnreachable, match="127"):
-        resolve.find(settings.load(openai_base_url=CLOSED))
+        resolve.find_endpoint(settings.load_settings(openai_base_url=CLOSED))
 
 
 def test_a_server_that_lists_nothing_needs_a_model_name(start: Start) -> None:
     url = start({})
     with pytest.raises(BadSetting, match="CHAT_MODEL"):
-        resolve.find(settings.load(openai_base_url=url))
-    assert resolve.find(settings.load(openai_base_url=url, chat_model="mine")).chat_model == "mine"
+        resolve.find_endpoint(settings.load_settings(openai_base_url=url))
+    assert resolve.find_endpoint(settings.load_settings(openai_base_url=url, chat_model="mine")).chat_model == "mine"
 
 
 def test_hosted_without_key_or_address_is_a_bad_setting() -> None:
     with pytest.raises(BadSetting, match="OPENAI_API_KEY"):
-        resolve.find(settings.load(provider="hosted"))
+        resolve.find_endpoint(settings.load_settings(provider="hosted"))
 
 
 # --- local --------------------------------------------------------------------------------------
@@ -133,13 +137,13 @@ def test_hosted_without_key_or_address_is_a_bad_setting() -> None:
 def test_the_first_server_in_order_with_a_chat_model_is_taken(start: Start, not_embedded: None) -> None:
     only_embeddings = start(offering("nomic-embed-text", "BAAI/bge-m3"))
     good, later = start(offering("nomic-embed-text", "llama3.2:3b")), start(offering("other"))
-    found = resolve.find(settings.load(local_servers=(CLOSED, only_embeddings, good, later)))
+    found = resolve.find_endpoint(settings.load_settings(local_servers=(CLOSED, only_embeddings, good, later)))
     assert (found.kind, found.url, found.chat_model) == ("local", good, "llama3.2:3b")
 
 
 def test_a_server_with_the_chosen_model_goes_before_others(start: Start, not_embedded: None) -> None:
     first, second = start(offering("a")), start(offering("b", "c"))
-    found = resolve.find(settings.load(local_servers=(first, second), chat_model="c"))
+    found = resolve.find_endpoint(settings.load_settings(local_servers=(first, second), chat_model="c"))
     assert (found.url, found.chat_model) == (second, "c")
 
 
@@ -148,7 +152,7 @@ def test_servers_are_asked_at_once_and_a_silent_one_costs_one_timeout(start: Sta
     silent = [start(offering("slow"), wait=answer) for _ in range(4)]
     good = start(offering("a", meta={"n_ctx": 4096}))
     try:
-        found = resolve.find(settings.load(local_servers=(*silent, good)))
+        found = resolve.find_endpoint(settings.load_settings(local_servers=(*silent, good)))
     finally:
         answer.set()
     assert (found.url, found.context_size) == (good, 4096)
@@ -165,12 +169,12 @@ def test_servers_are_asked_at_once_and_a_silent_one_costs_one_timeout(start: Sta
 )
 def test_the_context_size_is_found_where_each_server_keeps_it(start: Start, pages: dict[str, Any]) -> None:
     url = start(offering("a") | pages)
-    assert resolve.find(settings.load(local_servers=(url,))).context_size == 8192
+    assert resolve.find_endpoint(settings.load_settings(local_servers=(url,))).context_size == 8192
 
 
 def test_a_prompt_is_kept_short_for_a_model_that_ollama_has_yet_to_load(start: Start) -> None:
     url = start(offering("a") | {"/api/ps": {"models": []}})
-    assert resolve.find(settings.load(local_servers=(url,))).context_size == 4096
+    assert resolve.find_endpoint(settings.load_settings(local_servers=(url,))).context_size == 4096
 
 
 @pytest.mark.parametrize(
@@ -179,15 +183,18 @@ def test_a_prompt_is_kept_short_for_a_model_that_ollama_has_yet_to_load(start: S
 def test_a_local_model_that_takes_no_tools_is_sent_none(start: Start, able: object, native: bool) -> None:
     url = start(offering("a") | {"/api/show": {"capabilities": able}})
     by_itself, told_so = ("native", "routed") if native else ("routed", "native")
-    assert resolve.find(settings.load(local_servers=(url,))).chat.profile.tools == by_itself
-    assert resolve.find(settings.load(local_servers=(url,), native_tools=not native)).chat.profile.tools == told_so
+    assert resolve.find_endpoint(settings.load_settings(local_servers=(url,))).chat.profile.tools == by_itself
+    assert (
+        resolve.find_endpoint(settings.load_settings(local_servers=(url,), native_tools=not native)).chat.profile.tools
+        == told_so
+    )
 
 
 @pytest.mark.parametrize("page", [[], "no", {"data": None}, {"data": [1, {"name": "x"}]}])
 def test_something_else_on_that_port_is_no_model_server(start: Start, page: object) -> None:
-    given = settings.load(local_servers=(start({"/v1/models": page}),), provider="local")
+    given = settings.load_settings(local_servers=(start({"/v1/models": page}),), provider="local")
     with pytest.raises(ModelUnreachable):
-        resolve.find(given)
+        resolve.find_endpoint(given)
 
 
 # --- embedded -----------------------------------------------------------------------------------
@@ -197,13 +204,13 @@ def test_something_else_on_that_port_is_no_model_server(start: Start, page: obje
 def running(start: Start, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Embedded:
     """An embedded server that needs no weights: a stub stands where it would listen."""
     server = Embedded(start({"/props": {"default_generation_settings": {"n_ctx": 24_576}}}, key="k"), "k", 1, tmp_path)
-    monkeypatch.setattr(weights, "ensure", lambda *_: tmp_path / QWEN25_CODER.file)
-    monkeypatch.setattr(llama_server, "connect", lambda *_: server)
+    monkeypatch.setattr(weights, "ensure_weights", lambda *_: tmp_path / QWEN25_CODER.file)
+    monkeypatch.setattr(llama_server, "connect_embedded_server", lambda *_: server)
     return server
 
 
 def test_without_key_and_local_server_it_is_the_embedded_one(running: Embedded) -> None:
-    found = resolve.find(settings.load())
+    found = resolve.find_endpoint(settings.load_settings())
     assert (found.kind, found.url, found.key) == ("embedded", running.url, "k")
     assert (found.chat, found.utility) == (
         ProfileChoice(QWEN25_CODER.profile, "catalogue"),
@@ -216,14 +223,14 @@ def test_the_weights_say_what_the_embedded_model_is_trusted_with(
     running: Embedded, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     wanted: list[settings.Settings] = []
-    monkeypatch.setattr(weights, "ensure", lambda *_: tmp_path / QWEN3_4B.file)
+    monkeypatch.setattr(weights, "ensure_weights", lambda *_: tmp_path / QWEN3_4B.file)
 
     def connect(given: settings.Settings, _: Path) -> Embedded:
         wanted.append(given)
         return running
 
-    monkeypatch.setattr(llama_server, "connect", connect)
-    found = resolve.find(settings.load())
+    monkeypatch.setattr(llama_server, "connect_embedded_server", connect)
+    found = resolve.find_endpoint(settings.load_settings())
     assert (found.chat_model, found.chat.profile.name, found.utility.profile) == (QWEN3_4B.name, "strong", SMALL)
     assert (wanted[0].embedded_model, wanted[0].embedded_context) == (QWEN3_4B.name, 16_384)
 
@@ -231,22 +238,22 @@ def test_the_weights_say_what_the_embedded_model_is_trusted_with(
 def test_a_model_in_use_stays_the_same_when_a_better_one_has_come(
     running: Embedded, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    made = resolve.models(settings.load())
+    made = resolve.resolve_models(settings.load_settings())
     asked: list[str] = []
 
     def ensure(given: settings.Settings, *_: object) -> Path:
         asked.append(given.embedded_model)
         return tmp_path
 
-    monkeypatch.setattr(weights, "ensure", ensure)
+    monkeypatch.setattr(weights, "ensure_weights", ensure)
     with pytest.raises(GieokError):
-        complete(made.chat, [HumanMessage("안녕?")])
+        complete_answer(made.chat, [HumanMessage("안녕?")])
     assert set(asked) == {QWEN25_CODER.name}
 
 
 def test_embedded_on_demand_passes_local_servers_over(start: Start, running: Embedded) -> None:
-    given = settings.load(provider="embedded", local_servers=(start(offering("a")),), openai_api_key="sk-1")
-    assert resolve.find(given).kind == "embedded"
+    given = settings.load_settings(provider="embedded", local_servers=(start(offering("a")),), openai_api_key="sk-1")
+    assert resolve.find_endpoint(given).kind == "embedded"
 
 
 def body(model: object) -> dict[str, Any]:
@@ -255,7 +262,7 @@ def body(model: object) -> dict[str, Any]:
 
 
 def test_the_embedded_model_answers_as_its_card_says_and_side_work_is_deterministic(running: Embedded) -> None:
-    made = resolve.models(settings.load(answer_tokens=77))
+    made = resolve.resolve_models(settings.load_settings(answer_tokens=77))
     assert isinstance(made.chat, ChatOpenAI)
     assert isinstance(made.utility, ChatOpenAI)
     assert all(body(model)["id_slot"] == 0 and body(model)["cache_prompt"] for model in (made.chat, made.utility))
@@ -268,17 +275,21 @@ def test_the_embedded_model_answers_as_its_card_says_and_side_work_is_determinis
 def test_an_embedded_server_that_came_back_elsewhere_is_found_there(
     running: Embedded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = resolve.models(settings.load())
+    made = resolve.resolve_models(settings.load_settings())
     with Upstream(said("다시 왔습니다"), key="new") as moved:
-        monkeypatch.setattr(llama_server, "connect", lambda *_: replace(running, url=moved.url, key="new"))
-        assert complete(made.chat, [HumanMessage("왔어?")]).text == "다시 왔습니다"
+        monkeypatch.setattr(
+            llama_server, "connect_embedded_server", lambda *_: replace(running, url=moved.url, key="new")
+        )
+        assert complete_answer(made.chat, [HumanMessage("왔어?")]).text == "다시 왔습니다"
     assert moved.requests[0].headers["host"] in moved.url
 
 
 def test_the_settings_may_name_a_model_for_the_curator() -> None:
-    same = resolve.models(settings.load(openai_api_key="sk-1", chat_model="gpt-4.1"))
+    same = resolve.resolve_models(settings.load_settings(openai_api_key="sk-1", chat_model="gpt-4.1"))
     assert (same.curator, same.curator_profile) == (None, same.profile)
-    other = resolve.models(settings.load(openai_api_key="sk-1", chat_model="gpt-4.1", curator_model="gpt-4.1-mini"))
+    other = resolve.resolve_models(
+        settings.load_settings(openai_api_key="sk-1", chat_model="gpt-4.1", curator_model="gpt-4.1-mini")
+    )
     assert other.curator is not None
     assert other.curator.model_dump()["model_name"] == "gpt-4.1-mini"
     assert other.chat.model_dump()["model_name"] == "gpt-4.1"
@@ -287,7 +298,9 @@ def test_the_settings_may_name_a_model_for_the_curator() -> None:
 
 
 def test_hosted_models_are_strong_and_get_nothing_but_openai_fields() -> None:
-    made = resolve.models(settings.load(openai_api_key="sk-1", chat_model="gpt-4.1", utility_model="gpt-4.1-nano"))
+    made = resolve.resolve_models(
+        settings.load_settings(openai_api_key="sk-1", chat_model="gpt-4.1", utility_model="gpt-4.1-nano")
+    )
     assert made.profile == made.side == STRONG
     assert body(made.chat) == body(made.utility) == {}
     assert isinstance(made.chat, ChatOpenAI)
@@ -299,7 +312,7 @@ def test_hosted_models_are_strong_and_get_nothing_but_openai_fields() -> None:
 def test_a_model_of_another_server_is_told_a_length_only_when_one_is_set(start: Start) -> None:
     local = (start(offering("thinker")),)
     for chosen, told in (({}, None), ({"answer_tokens": 77}, 77)):
-        made = resolve.models(settings.load(local_servers=local, **chosen))
+        made = resolve.resolve_models(settings.load_settings(local_servers=local, **chosen))
         assert isinstance(made.chat, ChatOpenAI)
         assert (made.kind, made.chat.max_tokens) == ("local", told)
 
@@ -309,9 +322,9 @@ def test_a_model_of_another_server_is_told_a_length_only_when_one_is_set(start: 
 
 def test_weights_are_needed_only_when_nothing_else_answers(start: Start, tmp_path: Path) -> None:
     local = (start(offering("a")),)
-    assert resolve.needs_weights(settings.load())
-    assert resolve.needs_weights(settings.load(provider="embedded", local_servers=local))
-    assert not resolve.needs_weights(settings.load(local_servers=local))
-    assert not resolve.needs_weights(settings.load(provider="local"))
-    assert not resolve.needs_weights(settings.load(openai_api_key="sk-1"))
-    assert not resolve.needs_weights(settings.load(embedded_path=tmp_path / "own.gguf"))
+    assert resolve.needs_weights(settings.load_settings())
+    assert resolve.needs_weights(settings.load_settings(provider="embedded", local_servers=local))
+    assert not resolve.needs_weights(settings.load_settings(local_servers=local))
+    assert not resolve.needs_weights(settings.load_settings(provider="local"))
+    assert not resolve.needs_weights(settings.load_settings(openai_api_key="sk-1"))
+    assert not resolve.needs_weights(settings.load_settings(embedded_path=tmp_path / "own.gguf"))

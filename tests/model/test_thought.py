@@ -73,8 +73,13 @@ def test_a_model_that_thinks_without_a_tag_is_known_from_the_second_answer_on(
 ) -> None:
     upstream.add(*[reply.said("Hm, well. \n</think> Four.")] * 2, *[reply.said("At once.")] * 2)
     model = connect()
-    chunks = [list(stream.stream(model, QUESTION)) for _ in range(4)]
-    assert [whole.text for whole in map(stream.summed, chunks) if whole] == ["Four.", "Four.", "At once.", "At once."]
+    chunks = [list(stream.stream_answer(model, QUESTION)) for _ in range(4)]
+    assert [whole.text for whole in map(stream.sum_chunks, chunks) if whole] == [
+        "Four.",
+        "Four.",
+        "At once.",
+        "At once.",
+    ]
     texts = ["".join(str(chunk.text) for chunk in each) for each in chunks]
     assert texts == ["Hm, well.Four.", "Four.", "At once.", "At once."]
 
@@ -83,15 +88,15 @@ def test_a_sentence_about_the_tag_says_nothing_of_the_next_answer(upstream: Upst
     upstream.add(reply.said("Qwen ends its thoughts with </think> and answers."))
     upstream.add(reply.said("A long story.", finish="length"))
     model = connect()
-    list(stream.stream(model, QUESTION))
-    whole = stream.summed(list(stream.stream(model, QUESTION)))
+    list(stream.stream_answer(model, QUESTION))
+    whole = stream.sum_chunks(list(stream.stream_answer(model, QUESTION)))
     assert whole is not None
     assert whole.text == "A long story."
 
 
 def test_a_side_call_gets_the_answer_alone(upstream: Upstream, connect: Connect) -> None:
     upstream.add(reply.said('<think>{"a": 0}</think> {"a": 1}'))
-    assert stream.complete(connect(), QUESTION).text == '{"a": 1}'
+    assert stream.complete_answer(connect(), QUESTION).text == '{"a": 1}'
 
 
 def test_a_known_model_that_begins_with_a_tag_after_all() -> None:

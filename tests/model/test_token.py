@@ -36,14 +36,14 @@ def tokenizing() -> Upstream:
 @pytest.mark.parametrize("kind", ["embedded", "local"])
 def test_the_servers_own_tokenizer_counts_exactly(tokenizing: Upstream, kind: Kind) -> None:
     with tokenizing:
-        count, exact = token.counter(_found(tokenizing, kind))
+        count, exact = token.choose_token_counter(_found(tokenizing, kind))
         assert exact
         assert (count("안녕 you"), count("")) == (6, 0)
 
 
 def test_a_text_is_asked_once(tokenizing: Upstream) -> None:
     with tokenizing:
-        count, _ = token.counter(_found(tokenizing))
+        count, _ = token.choose_token_counter(_found(tokenizing))
         before = len(tokenizing.others)
         assert [count("hello") for _ in range(3)] == [5, 5, 5]
         assert len(tokenizing.others) == before + 1
@@ -52,7 +52,7 @@ def test_a_text_is_asked_once(tokenizing: Upstream) -> None:
 def test_memory_is_bounded(tokenizing: Upstream, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(token, "REMEMBERED", 2)
     with tokenizing:
-        count, _ = token.counter(_found(tokenizing))
+        count, _ = token.choose_token_counter(_found(tokenizing))
         for text in ("a", "bb", "ccc"):
             count(text)
         before = len(tokenizing.others)
@@ -62,18 +62,18 @@ def test_memory_is_bounded(tokenizing: Upstream, monkeypatch: pytest.MonkeyPatch
 
 def test_a_hosted_server_is_not_asked(tokenizing: Upstream) -> None:
     with tokenizing:
-        count, exact = token.counter(_found(tokenizing, "hosted"))
-        assert (count, exact) == (token.estimate, False)
+        count, exact = token.choose_token_counter(_found(tokenizing, "hosted"))
+        assert (count, exact) == (token.estimate_tokens, False)
         assert tokenizing.others == []
 
 
 def test_a_local_server_without_a_tokenizer_gives_an_estimate(upstream: Upstream) -> None:
-    assert token.counter(_found(upstream, "local")) == (token.estimate, False)
+    assert token.choose_token_counter(_found(upstream, "local")) == (token.estimate_tokens, False)
 
 
 def test_a_wrong_key_gives_an_estimate(tokenizing: Upstream) -> None:
     with tokenizing:
-        assert token.counter(_found(tokenizing, key="wrong")) == (token.estimate, False)
+        assert token.choose_token_counter(_found(tokenizing, key="wrong")) == (token.estimate_tokens, False)
 
 
 def test_a_server_that_goes_away_fails_no_turn_and_is_asked_once(
@@ -87,11 +87,11 @@ def test_a_server_that_goes_away_fails_no_turn_and_is_asked_once(
 
     monkeypatch.setattr(httpx2.Client, "post", counted)
     with tokenizing:
-        count, _ = token.counter(_found(tokenizing))
+        count, _ = token.choose_token_counter(_found(tokenizing))
         assert count("remembered") == 10
     asked.clear()
     assert [count(f"new text {number}") for number in range(20)] == [
-        token.estimate(f"new text {number}") for number in range(20)
+        token.estimate_tokens(f"new text {number}") for number in range(20)
     ]
     assert count("remembered") == 10
     assert len(asked) == 1
@@ -99,7 +99,7 @@ def test_a_server_that_goes_away_fails_no_turn_and_is_asked_once(
 
 def test_text_that_utf8_cannot_hold_is_counted(tokenizing: Upstream) -> None:
     with tokenizing:
-        assert token.counter(_found(tokenizing))[0]("a\ud800\x00b") == 3
+        assert token.choose_token_counter(_found(tokenizing))[0]("a\ud800\x00b") == 3
 
 
 MEASURED = {  # by Qwen2.5-Coder's own tokenizer
@@ -110,9 +110,9 @@ MEASURED = {  # by Qwen2.5-Coder's own tokenizer
 
 @pytest.mark.parametrize(("text", "tokens"), MEASURED.items())
 def test_the_estimate_is_near_in_both_languages(text: str, tokens: int) -> None:
-    assert token.estimate(text) == pytest.approx(tokens, rel=0.25)
+    assert token.estimate_tokens(text) == pytest.approx(tokens, rel=0.25)
 
 
 @given(st.text(min_size=1), st.text(min_size=1))
 def test_an_estimate_grows_with_its_text_and_is_never_zero(first: str, second: str) -> None:
-    assert 1 <= token.estimate(first) <= token.estimate(first + second)
+    assert 1 <= token.estimate_tokens(first) <= token.estimate_tokens(first + second)

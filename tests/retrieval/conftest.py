@@ -56,7 +56,7 @@ def libraries(path: Path, words: Words | None = None) -> Iterator[Opened]:
     made: list[tuple[Library, Store]] = []
 
     def open_(embedder: Words | None = None, data: str = "data", **values: object) -> Library:
-        chosen = settings.load(_env_file=None, data_dir=path / data, **values)
+        chosen = settings.load_settings(_env_file=None, data_dir=path / data, **values)
         store = Store(chosen.database)
         made.append((Library(chosen, store, embedder or words or Words()), store))
         return made[-1][0]

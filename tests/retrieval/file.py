@@ -7,8 +7,8 @@ import zipfile
 
 import pypdf
 
-from retrieval.read.load import load
-from retrieval.read.split import split
+from retrieval.read.load import load_file
+from retrieval.read.split import split_passages
 
 LIMIT = 1_000_000
 CIPHERS = ("RC4-128", "AES-128", "AES-256-R5", "AES-256")
@@ -25,8 +25,8 @@ _WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 
 def pieces(name: str, data: bytes) -> list[tuple[tuple[str, ...], str]]:
     """The passages of a file, each below its path."""
-    loaded = load(name, data, LIMIT)
-    found = split(loaded.text, markdown=loaded.markdown, title=loaded.title)
+    loaded = load_file(name, data, LIMIT)
+    found = split_passages(loaded.text, markdown=loaded.markdown, title=loaded.title)
     return [(piece.path, piece.text) for piece in found]
 
 

@@ -11,7 +11,7 @@ from sqlalchemy import text
 from model import scripted
 from model.profile import SMALL, STRONG
 from retrieval import Filters, Library, product_docs
-from retrieval.change import upload
+from retrieval.change import build_upload_source
 from retrieval.document import Collection, SearchScope
 from retrieval.product_docs import first_run
 from tests.retrieval.conftest import Opened, Words
@@ -24,9 +24,9 @@ QUESTION = "When are pears picked?"
 
 def attach(library: Library, session: str, *files: tuple[str, bytes]) -> None:
     """As the agent does it: noted first, then read."""
-    keys = [(name, upload(name, data, "session").key) for name, data in files]
+    keys = [(name, build_upload_source(name, data, "session").key) for name, data in files]
     store = library._rows._store
-    if store.named(session) is None:
+    if store.find_session(session) is None:
         store.create_session("en", 0.3, session_id=session)
     store.attachments.add(session, keys)
     library.add(files, collection="session")
@@ -71,7 +71,9 @@ def test_files_of_a_conversation_are_found_there_and_nowhere_else(library: Libra
 def test_no_look_up_gives_another_conversations_file(library: Library, profile: Any) -> None:
     attach(library, "a", PEARS)
     library.add([("other.md", b"# Other\n\nSomething else.\n")])
-    models = scripted.models(utility=[said([1], sufficient=True)] * 3 if profile is STRONG else [], profile=profile)
+    models = scripted.build_scripted_models(
+        utility=[said([1], sufficient=True)] * 3 if profile is STRONG else [], profile=profile
+    )
     for session, names in (("a", {"pears.md", "other.md"}), ("b", {"other.md"})):
         look_up = library.look_up(QUESTION, models, "en", scope=SearchScope(session=session))
         assert {hit.passage.name for step in look_up.trace for hit in step.hits} <= names
@@ -95,11 +97,11 @@ def test_one_file_in_two_conversations_is_one_document_until_both_are_erased(lib
     made = len(words.made)
     attach(library, "b", PEARS)
     assert len(words.made) == made
-    assert library.attached("a") == library.attached("b")
+    assert library.find_attached_documents("a") == library.find_attached_documents("b")
     detach(library, "a")
     assert (found(library, "a"), found(library, "b")) == ([], [SEPTEMBER])
     detach(library, "b")
-    assert library.attached("b") == {}
+    assert library.find_attached_documents("b") == {}
     with library._rows._store.transaction() as connection:
         for table in ("document", "passage", "vector"):
             assert connection.execute(text(f"SELECT count(*) FROM retrieval_{table}")).scalar() == 0, table
@@ -112,12 +114,12 @@ def test_the_newer_file_of_a_name_is_the_one_that_is_found(library: Library) -> 
     attach(library, "a", PLUMS)
     assert found(library, "a") == [OCTOBER]
     library.sweep()
-    assert [each.name for each in library.attached("a").values()] == ["pears.md"]
+    assert [each.name for each in library.find_attached_documents("a").values()] == ["pears.md"]
 
 
 def test_a_file_that_cannot_be_read_is_known_to_its_conversation_only(library: Library) -> None:
     attach(library, "a", ("empty.md", b""))
-    (document,) = library.attached("a").values()
+    (document,) = library.find_attached_documents("a").values()
     assert (document.state, (document.error or {})["code"]) == ("failed", "document_empty")
     assert library.documents() == []
 

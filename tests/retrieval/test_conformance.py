@@ -16,7 +16,7 @@ from model.profile import SMALL, STRONG
 from model.scripted import ScriptedModel
 from retrieval import Filters, Library, LookUp
 from retrieval.answer.fallback import NOT_FOUND, NOT_READY
-from retrieval.answer.tool import result
+from retrieval.answer.tool import render_search_result
 from tests.retrieval.conftest import Opened, Words
 from tests.retrieval.test_loop import said
 from tests.retrieval.test_tool import HOSTILE
@@ -34,7 +34,7 @@ def look(request: pytest.FixtureRequest) -> Look:
     def run(library: Library, question: str, judge: str = ENOUGH, delay: float = 0.0, **more: Any) -> LookUp:
         strong = request.param == "cited"
         judging = ScriptedModel([judge] if strong else [], delay=delay)
-        models = scripted.models(utility=judging, profile=STRONG if strong else SMALL)
+        models = scripted.build_scripted_models(utility=judging, profile=STRONG if strong else SMALL)
         return library.look_up(question, models, "en", **more)
 
     return run
@@ -69,7 +69,7 @@ def test_what_the_documents_do_not_hold_is_answered_with_the_specified_sentence(
     assert found.fallback is not None
     assert (found.fallback.kind, found.fallback.text) == ("not_found", NOT_FOUND["en"])
     assert found.fallback.links
-    assert NOT_FOUND["en"] in result(found)
+    assert NOT_FOUND["en"] in render_search_result(found)
 
 
 def test_without_a_document_the_topic_is_not_ready(library: Library, look: Look) -> None:
@@ -87,7 +87,7 @@ def test_nothing_but_what_the_caller_filters_for_is_found(library: Library, look
 @pytest.mark.parametrize("text", HOSTILE)
 def test_what_a_document_asks_for_stays_data(library: Library, look: Look, text: str) -> None:
     library.add([("fruit.md", f"# Fruit\n\nPears are green. {text}\n".encode())])
-    given = result(look(library, "Which colour have pears?"))
+    given = render_search_result(look(library, "Which colour have pears?"))
     assert given.count("<passage number=") == given.lower().count("</passage>") == 1
 
 

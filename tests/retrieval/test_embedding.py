@@ -17,7 +17,7 @@ from model.call.stream import Stopped
 from model.embedding import Hosted
 from model.profile import SMALL
 from retrieval import Library
-from settings import Settings, load
+from settings import Settings, load_settings
 from tests.retrieval.conftest import Opened
 from tests.stub.reply import Reply, failed
 from tests.stub.upstream import Json, Upstream
@@ -46,7 +46,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def hosted(server: Upstream, **more: Any) -> Hosted:
-    settings: Settings = load(openai_base_url=server.url, **more)
+    settings: Settings = load_settings(openai_base_url=server.url, **more)
     return Hosted(settings, "stub-embedding")
 
 
@@ -69,11 +69,11 @@ def test_vectors_have_length_one(server: Upstream) -> None:
 
 
 def _searches(library: Library, stop: threading.Event) -> object:
-    return library.look_up("When do pears ripen?", scripted.models([]), stop=stop)
+    return library.look_up("When do pears ripen?", scripted.build_scripted_models([]), stop=stop)
 
 
 def _quotes(library: Library, stop: threading.Event) -> object:
-    return library.look_up("When do pears ripen?", scripted.models([], profile=SMALL), stop=stop)
+    return library.look_up("When do pears ripen?", scripted.build_scripted_models([], profile=SMALL), stop=stop)
 
 
 @pytest.mark.parametrize("work", [_searches, _quotes])
@@ -85,7 +85,7 @@ def test_a_stop_ends_a_search_whose_embedding_hangs(
     stop_when_asked(hang(server), stop)
     with pytest.raises(Stopped):
         work(library, stop)
-    assert server.others[-1].gone.wait(30), "the request is aborted"
+    assert server.others[-1].gone.wait(60), "the request is aborted"
 
 
 def test_a_cancel_ends_an_addition_whose_embedding_hangs(opened: Opened, server: Upstream, tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def stop_when_asked(asked: threading.Event, stop: threading.Event) -> None:
     """Sets ``stop`` once the server was asked."""
 
     def wait() -> None:
-        assert asked.wait(30)
+        assert asked.wait(60)
         stop.set()
 
     threading.Thread(target=wait, daemon=True).start()

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from retrieval.answer.fuse import FOREIGN, fuse
+from retrieval.answer.fuse import FOREIGN, fuse_scores
 
 
 def order(cosine: list[float], cover: list[float], foreign: list[bool] | None = None) -> list[int]:
-    scores = fuse(np.array(cosine), np.array(cover), np.array(foreign or [False] * len(cosine)))
+    scores = fuse_scores(np.array(cosine), np.array(cover), np.array(foreign or [False] * len(cosine)))
     assert ((scores >= 0) & (scores <= 1)).all()
     return [int(each) for each in np.argsort(-scores, kind="stable")]
 

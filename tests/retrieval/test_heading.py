@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from model.embedding import BuiltIn, Vectors, built_in
-from retrieval.answer.heading import LEAD, headings, nearness, ranked
+from retrieval.answer.heading import LEAD, build_heading_text, measure_nearness, rank_sections
 from retrieval.product_docs import first_run
 from tests.retrieval.conftest import Opened
 from tests.retrieval.test_loop import hit
@@ -21,36 +21,36 @@ def rows(*vectors: Vectors) -> Vectors:
 
 
 def test_the_heading_counts_as_much_as_the_text() -> None:
-    found = ranked([hit(1), hit(2)], X, rows(Y, Y), rows(Y, X))
+    found = rank_sections([hit(1), hit(2)], X, rows(Y, Y), rows(Y, X))
     assert [each.passage.id for each in found] == [2, 1]
     assert found[0].heading == pytest.approx(1.0)
 
 
 def test_a_section_that_is_near_every_question_is_not_the_nearest() -> None:
     towards_x = np.asarray([0.75, -0.66], np.float32)
-    found = ranked([hit(1), hit(2), hit(3)], X, rows(BOTH, towards_x, Y), rows(BOTH, towards_x, Y))
+    found = rank_sections([hit(1), hit(2), hit(3)], X, rows(BOTH, towards_x, Y), rows(BOTH, towards_x, Y))
     assert found[0].passage.id == 2, "the first one is nearer, but to the third heading too"
 
 
 def test_a_section_comes_once_by_its_best_passage() -> None:
     one = hit(1)
     other = replace(one, passage=replace(one.passage, id=9))
-    (found,) = ranked([one, other], X, rows(Y, X), rows(X, X))
+    (found,) = rank_sections([one, other], X, rows(Y, X), rows(X, X))
     assert found.passage.id == 9
 
 
 def test_nearness_is_the_mean_cosine_and_a_part_of_the_lead() -> None:
     first, second = (replace(hit(each), cosine=0.9, heading=0.8, score=score) for each, score in ((1, 0.5), (2, 0.3)))
-    assert nearness([]) == -1.0
-    assert nearness([first]) == pytest.approx(0.85)
-    assert nearness([first, second]) == pytest.approx(0.85 + LEAD * 0.2)
+    assert measure_nearness([]) == -1.0
+    assert measure_nearness([first]) == pytest.approx(0.85)
+    assert measure_nearness([first, second]) == pytest.approx(0.85 + LEAD * 0.2)
 
 
 @pytest.mark.parametrize(
     ("title", "path", "text"), [("Fruit", ("Pears",), "Fruit › Pears"), ("", (), "Green."), ("Fruit", (), "Fruit")]
 )
 def test_headings_are_one_text(title: str, path: tuple[str, ...], text: str) -> None:
-    assert headings(title, path, "Green.") == text
+    assert build_heading_text(title, path, "Green.") == text
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_people_s_own_words_find_the_section_that_answers_them(opened: Opened, q
     first_run(library)
     hits = library.sections(question)
     assert hits[0].passage.label == label
-    assert nearness(hits) >= library.near
+    assert measure_nearness(hits) >= library.near
 
 
 def test_the_products_own_headings_come_with_their_vectors(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,8 +16,8 @@ from model.embedding import Vectors
 from retrieval.index import pgvector
 from retrieval.index import vectors as module
 from retrieval.index.pgvector import PgVector
-from retrieval.index.pgvector import index as chosen
-from retrieval.index.vectors import FaissIndex, FaissSearcher, Ids, Index, Searcher, build
+from retrieval.index.pgvector import choose_vector_index as chosen
+from retrieval.index.vectors import FaissIndex, FaissSearcher, Ids, Index, Searcher, build_faiss_index
 from store import Store
 from tests.retrieval.conftest import libraries
 from tests.retrieval.test_collection import attach
@@ -82,7 +82,7 @@ def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Kept]:
     else:
         url = request.getfixturevalue("postgres")
         store = Store(url)
-        made = chosen(settings.load(_env_file=None, data_dir=tmp_path), store)
+        made = chosen(settings.load_settings(_env_file=None, data_dir=tmp_path), store)
         assert isinstance(made, PgVector)
         yield Kept(made, store)
     store.close()
@@ -155,7 +155,7 @@ def test_above_a_size_lists_are_used_and_find_nearly_the_same(monkeypatch: pytes
     noise = np.random.default_rng(8).normal(scale=0.08, size=(4000, 32)).astype(np.float32)
     vectors = np.repeat(centres, 4000 // 60 + 1, axis=0)[:4000] + noise
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    lists = FaissSearcher(build(np.arange(4000), vectors))
+    lists = FaissSearcher(build_faiss_index(np.arange(4000), vectors))
     assert lists.index.nlist > 100
     hits = 0
     for at in range(0, 4000, 100):
@@ -169,33 +169,33 @@ def test_above_a_size_lists_are_used_and_find_nearly_the_same(monkeypatch: pytes
 def test_lists_that_are_far_from_the_question_are_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "IVF_FROM", 600)
     apart = np.repeat(np.eye(32, dtype=np.float32)[:20], 40, axis=0) + 0.01 * unit(800, 12, 32)
-    lists = FaissSearcher(build(np.arange(800), apart / np.linalg.norm(apart, axis=1, keepdims=True)))
+    lists = FaissSearcher(build_faiss_index(np.arange(800), apart / np.linalg.norm(apart, axis=1, keepdims=True)))
     assert set(lists.search(apart[0], 200, None)[0].tolist()) == set(range(40))
     together = np.ones(32, np.float32) + 0.5 * unit(800, 13, 32)
     together /= np.linalg.norm(together, axis=1, keepdims=True)
-    lists = FaissSearcher(build(np.arange(800), together))
+    lists = FaissSearcher(build_faiss_index(np.arange(800), together))
     assert len(lists.search(together[0], 800, None)[0]) > 300
 
 
 def test_an_index_that_outgrew_its_kind_is_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "IVF_FROM", 600)
     vectors = unit(900, 9)
-    flat = FaissSearcher(build(np.arange(500), vectors[:500]))
-    assert flat.changed(ids(), np.arange(500, 900), vectors[500:]) is None
-    lists = FaissSearcher(build(np.arange(900), vectors))
-    assert lists.changed(np.arange(400), ids(), vectors[:0]) is None
-    assert lists.changed(ids(1, 2), ids(), vectors[:0]) is not None
+    flat = FaissSearcher(build_faiss_index(np.arange(500), vectors[:500]))
+    assert flat.copy_with_change(ids(), np.arange(500, 900), vectors[500:]) is None
+    lists = FaissSearcher(build_faiss_index(np.arange(900), vectors))
+    assert lists.copy_with_change(np.arange(400), ids(), vectors[:0]) is None
+    assert lists.copy_with_change(ids(1, 2), ids(), vectors[:0]) is not None
 
 
 def test_an_index_that_holds_the_wrong_vectors_is_not_published() -> None:
-    flat = FaissSearcher(build(np.arange(5), unit(5, 10)))
+    flat = FaissSearcher(build_faiss_index(np.arange(5), unit(5, 10)))
     with pytest.raises(LibraryCorrupt):
-        flat.changed(ids(99), ids(7), unit(1, 11))
+        flat.copy_with_change(ids(99), ids(7), unit(1, 11))
 
 
 def test_without_postgresql_the_index_is_faiss(tmp_path: Path) -> None:
     store = Store(f"sqlite:///{tmp_path / 'x.db'}")
-    assert isinstance(chosen(settings.load(_env_file=None, data_dir=tmp_path), store), FaissIndex)
+    assert isinstance(chosen(settings.load_settings(_env_file=None, data_dir=tmp_path), store), FaissIndex)
     store.close()
 
 
@@ -204,7 +204,7 @@ def test_pgvector_names_the_allowed_ones_only_where_the_nearest_are_not_enough(
 ) -> None:
     monkeypatch.setattr(pgvector, "FEW", 500)
     store, vectors, asked = Store(postgres), unit(3000, 14), list[str]()
-    kept = Kept(chosen(settings.load(_env_file=None, data_dir=tmp_path), store), store)
+    kept = Kept(chosen(settings.load_settings(_env_file=None, data_dir=tmp_path), store), store)
     kept.replace(np.arange(3000), vectors)
     event.listen(store.engine, "before_cursor_execute", lambda *about: asked.append(about[2]))
     nearest = np.argsort(-(vectors @ vectors[7]))

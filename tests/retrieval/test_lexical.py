@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from errors import LibraryCorrupt
 from retrieval.index.lexical import K1, SHARE, B, Lexical, Segments
-from retrieval.index.row import digest
-from retrieval.index.segment import Marks, Segment, marks
-from retrieval.index.word import words
+from retrieval.index.segment import Marks, Segment, build_hash_marks
+from retrieval.index.word import cut_text_words
+from text.digest import hash_text
 
 TEXTS = [
     "red fox",
@@ -31,28 +31,28 @@ QUERIES = ["red fox", "fox fox unheard", "문서 여우", "the", "123 owl 올빼
 
 
 def known(texts: Sequence[str]) -> Marks:
-    return marks(digest(text) for text in texts)
+    return build_hash_marks(hash_text(text) for text in texts)
 
 
 def segment(texts: Sequence[str]) -> Segment:
-    return Segment.make({digest(text): text for text in texts}, "ngram")
+    return Segment.make({hash_text(text): text for text in texts}, "ngram")
 
 
 def hold(segments: Segments, texts: Sequence[str], *, whole: bool = False) -> Lexical:
     def missing(at: NDArray[np.int64]) -> Mapping[str, str]:
-        return {digest(texts[each]): texts[each] for each in at}
+        return {hash_text(texts[each]): texts[each] for each in at}
 
     return segments.hold(known(texts), missing, whole=whole)
 
 
 def test_scores_are_those_of_bm25s() -> None:
     oracle = bm25s.BM25(k1=K1, b=B)
-    oracle.index([words(text, "ngram") for text in TEXTS], show_progress=False, create_empty_token=False)
+    oracle.index([cut_text_words(text, "ngram") for text in TEXTS], show_progress=False, create_empty_token=False)
     several = [segment(TEXTS[:2]), segment([*TEXTS[2:], "gone and never asked for"])]
     for segments in ([segment(TEXTS)], several):
         lexical = Lexical(known(TEXTS), segments, "ngram")
         for query in QUERIES:
-            tokens = oracle.get_tokens_ids(words(query, "ngram"))
+            tokens = oracle.get_tokens_ids(cut_text_words(query, "ngram"))
             wanted = oracle.get_scores_from_ids(tokens) if tokens else np.zeros(len(TEXTS))
             assert lexical.scores(query)[0] == pytest.approx(wanted, abs=1e-5)
 
@@ -60,7 +60,7 @@ def test_scores_are_those_of_bm25s() -> None:
 def test_a_text_in_two_segments_counts_once() -> None:
     once, twice = (Lexical(known(TEXTS), [segment(TEXTS)] * times, "ngram") for times in (1, 2))
     assert once.scores("red fox")[0].tolist() == twice.scores("red fox")[0].tolist()
-    assert len(twice.merged()) == 1
+    assert len(twice.merge_segments()) == 1
 
 
 def test_nothing_to_search_and_nothing_asked_score_nothing() -> None:

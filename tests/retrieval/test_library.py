@@ -19,9 +19,9 @@ from errors import DocumentUnknown, EmbeddingFailed, LibraryCorrupt, LibraryMode
 from model.embedding import Vectors
 from retrieval import AddingProgress, Filters, Library
 from retrieval.index import lexical, published, segment
-from retrieval.index.row import Rows, Slot
+from retrieval.index.row import LibraryRows, Slot
 from retrieval.index.word import Cut
-from retrieval.index.word import words as words_of
+from retrieval.index.word import cut_text_words as words_of
 from tests.process import end, start
 from tests.retrieval.conftest import Opened, Words, libraries
 
@@ -301,7 +301,7 @@ def test_embedding_waits_while_an_answer_is_made(library: Library, folder: Path,
         work.start()
         work.join(0.3)
         assert (work.is_alive(), words.made) == (True, [])
-    work.join(10)
+    work.join(60)
     assert len(words.made) == 3
 
 
@@ -326,7 +326,7 @@ def raising(*_: object, **__: object) -> None:
     [
         "retrieval.index.segment.Segment.save",
         "retrieval.index.vectors.faiss.write_index",
-        "retrieval.index.row.Rows.set_state",
+        "retrieval.index.row.LibraryRows.set_state",
     ],
 )
 def test_a_crash_in_mid_build_leaves_the_old_index_working(
@@ -356,7 +356,9 @@ def _killed(path: Path, place: str) -> None:
         open_().add([path / "docs"])
 
 
-@pytest.mark.parametrize("place", ["retrieval.index.vectors.faiss.write_index", "retrieval.index.row.Rows.set_state"])
+@pytest.mark.parametrize(
+    "place", ["retrieval.index.vectors.faiss.write_index", "retrieval.index.row.LibraryRows.set_state"]
+)
 def test_a_kill_in_mid_build_leaves_the_old_index_working(
     opened: Opened, folder: Path, tmp_path: Path, place: str
 ) -> None:
@@ -376,7 +378,7 @@ def test_what_a_crash_left_is_not_taken_for_the_revision_of_another_machine(
 ) -> None:
     one, two = (opened(data=name, database_url=f"sqlite:///{tmp_path / 'shared.db'}") for name in ("one", "two"))
     with monkeypatch.context() as patch:
-        patch.setattr("retrieval.index.row.Rows.set_state", raising)
+        patch.setattr("retrieval.index.row.LibraryRows.set_state", raising)
         with pytest.raises(Killed):
             one.add([("a.md", b"Apples are red.")])
     two.add([("b.md", b"Bread needs flour.")])
@@ -407,9 +409,9 @@ def test_adding_to_a_library_reads_and_cuts_only_what_is_new(
         cut.append(text)
         return words_of(text, by)
 
-    monkeypatch.setattr(segment, "words", counted)
-    monkeypatch.setattr(Rows, "slots", raising)
-    monkeypatch.setattr(Rows, "texts", lambda _, hashes: {} if not hashes else raising())
+    monkeypatch.setattr(segment, "cut_text_words", counted)
+    monkeypatch.setattr(LibraryRows, "slots", raising)
+    monkeypatch.setattr(LibraryRows, "texts", lambda _, hashes: {} if not hashes else raising())
     library.add([("rice.md", b"Rice needs water.")])
     library.set_type(library.documents()[0].id, "guide")
     assert [text.splitlines()[-1] for text in cut] == ["Rice needs water."]
@@ -418,7 +420,7 @@ def test_adding_to_a_library_reads_and_cuts_only_what_is_new(
 
 def test_vectors_that_nothing_uses_are_looked_for_once_a_day(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     looked, library, now = list[float](), opened(), time.time()
-    monkeypatch.setattr(Rows, "drop_vectors", lambda _, before: looked.append(before))
+    monkeypatch.setattr(LibraryRows, "drop_vectors", lambda _, before: looked.append(before))
     for later in (0.0, 60.0, 2 * published.SWEEP_SECONDS):
         monkeypatch.setattr("retrieval.index.published.time.time", lambda later=later: now + later)
         library.add([(f"{later}.md", b"Some text.")])
@@ -432,7 +434,7 @@ def test_a_type_changes_with_the_revision_or_not_at_all(
     library.add([folder])
     before = content(library)
     with monkeypatch.context() as patch:
-        patch.setattr("retrieval.index.row.Rows.set_state", raising)
+        patch.setattr("retrieval.index.row.LibraryRows.set_state", raising)
         with pytest.raises(Killed):
             library.set_type(library.documents()[0].id, "guide")
     assert content(opened()) == before
@@ -443,7 +445,7 @@ def test_words_that_other_rules_cut_are_cut_anew(
 ) -> None:
     opened().add([folder])
     old = {path for path in index_files(tmp_path) if path.name.startswith("lexical-")}
-    monkeypatch.setattr(lexical, "edition", lambda cut: f"{cut}-new")
+    monkeypatch.setattr(lexical, "build_cut_edition", lambda cut: f"{cut}-new")
     library = opened()
     assert library.search("bread flour")[0].lexical_rank == 1
     library.add([("rice.md", b"Rice needs water.")])

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from errors import DocumentEmpty, DocumentError
-from retrieval.change import SourceFile, stage
-from retrieval.read.load import NAME_CHARS, SUFFIXES, label, load
+from retrieval.change import SourceFile, stage_file
+from retrieval.read.load import NAME_CHARS, SUFFIXES, clean_document_name, load_file
 from retrieval.read.split import HEADING_CHARS, Piece
 from tests.looks import count_looks
 from tests.retrieval.file import CIPHERS, LIMIT, pdf, pieces, word, zipped
@@ -23,14 +23,14 @@ NOT_HTML = (".pdf", ".docx", ".csv", ".txt", ".md")
 
 def refused(name: str, data: bytes, limit: int = LIMIT) -> str:
     with pytest.raises(DocumentError) as caught:
-        load(name, data, limit)
-    assert label(name) in str(caught.value)
+        load_file(name, data, limit)
+    assert clean_document_name(name) in str(caught.value)
     return caught.value.code
 
 
 def test_markdown_keeps_its_headings_and_its_front_matter() -> None:
     data = b"---\ntitle: Returns\ndoc_type: faq\n---\n# Returns\n\nIntro.\n\n## How long?\n\n14 days.\n"
-    assert load("a.md", data, LIMIT).title == "Returns"
+    assert load_file("a.md", data, LIMIT).title == "Returns"
     assert pieces("a.md", data) == [((), "Intro."), (("How long?",), "14 days.")]
 
 
@@ -54,32 +54,32 @@ def test_markdown_keeps_its_headings_and_its_front_matter() -> None:
 )
 def test_front_matter_that_grows_when_it_is_read_says_nothing(front: str) -> None:
     data = f"---\n{front}\n---\n# Apples\n\nRed.\n".encode()
-    staged = stage(SourceFile("a.md", "/a.md", lambda: data), data, None, LIMIT)
+    staged = stage_file(SourceFile("a.md", "/a.md", lambda: data), data, None, LIMIT)
     assert (staged.title, staged.doc_type, [piece.text for piece in staged.pieces]) == ("Apples", "guide", ["Red."])
 
 
 def test_a_title_is_as_written_and_no_longer_than_a_heading_may_be() -> None:
-    assert load("a.md", b"---\ntitle: 2024\n---\n# Apples\n", LIMIT).title == "2024"
-    assert len(load("a.md", b"# " + b"Apples " * 1000, LIMIT).title) <= HEADING_CHARS
+    assert load_file("a.md", b"---\ntitle: 2024\n---\n# Apples\n", LIMIT).title == "2024"
+    assert len(load_file("a.md", b"# " + b"Apples " * 1000, LIMIT).title) <= HEADING_CHARS
 
 
 @pytest.mark.parametrize("fence", ["```", "~~~~"])
 def test_a_comment_in_code_is_no_title(fence: str) -> None:
     code = f"{fence}sh\n# install it\n{fence}\n"
-    assert load("a.md", f"Intro.\n\n{code}".encode(), LIMIT).title == "a"
-    assert load("a.md", f"{code}\n# Apples\n".encode(), LIMIT).title == "Apples"
-    assert load("a.md", f"{fence}\n# not closed".encode(), LIMIT).title == "a"
+    assert load_file("a.md", f"Intro.\n\n{code}".encode(), LIMIT).title == "a"
+    assert load_file("a.md", f"{code}\n# Apples\n".encode(), LIMIT).title == "Apples"
+    assert load_file("a.md", f"{fence}\n# not closed".encode(), LIMIT).title == "a"
 
 
 @pytest.mark.parametrize(("before", "one"), [("", "# "), ("", "#"), ("# x", " ")])
 def test_a_long_first_line_takes_no_square_of_its_length(before: str, one: str) -> None:
-    few, many = (partial(load, "a.md", f"{before}{one * count}x".encode(), LIMIT) for count in (100, 1000))
+    few, many = (partial(load_file, "a.md", f"{before}{one * count}x".encode(), LIMIT) for count in (100, 1000))
     assert count_looks(many, "retrieval", "text") < 20 * count_looks(few, "retrieval", "text")
     assert count_lines(many) < 20 * count_lines(few)
 
 
 def test_a_title_loses_its_closing_marks() -> None:
-    assert load("a.md", b"# The guide ##\n\nText.", 10**7).title == "The guide"
+    assert load_file("a.md", b"# The guide ##\n\nText.", 10**7).title == "The guide"
 
 
 def test_plain_text_has_no_headings() -> None:
@@ -135,18 +135,18 @@ def test_a_file_above_the_limit_is_refused_and_so_is_one_that_unpacks_to_more() 
     ],
 )
 def test_a_hostile_name_is_only_a_label(given_: str, shown: str) -> None:
-    assert label(given_) == shown
+    assert clean_document_name(given_) == shown
 
 
 def test_a_long_name_is_cut_in_its_middle_and_keeps_its_ending() -> None:
-    assert len(label("x" * 300 + ".md")) == NAME_CHARS
-    assert load("x" * 300 + ".md", b"Text.", LIMIT).text == "Text."
+    assert len(clean_document_name("x" * 300 + ".md")) == NAME_CHARS
+    assert load_file("x" * 300 + ".md", b"Text.", LIMIT).text == "Text."
 
 
 @given(name=st.sampled_from([f"a{suffix}" for suffix in SUFFIXES]), data=st.binary(max_size=400))
 def test_no_bytes_bring_the_reader_down(name: str, data: bytes) -> None:
     with suppress(DocumentError):
-        load(name, data, LIMIT)
+        load_file(name, data, LIMIT)
 
 
 @pytest.mark.parametrize(
@@ -162,18 +162,18 @@ def test_no_bytes_bring_the_reader_down(name: str, data: bytes) -> None:
 def test_the_type_comes_from_the_form_the_front_matter_or_the_path(
     path: str, data: bytes, asked: object, doc_type: str
 ) -> None:
-    staged = stage(SourceFile("start.md", path, lambda: data), data, asked, LIMIT)  # type: ignore[arg-type]
+    staged = stage_file(SourceFile("start.md", path, lambda: data), data, asked, LIMIT)  # type: ignore[arg-type]
     assert staged.doc_type == doc_type
 
 
 def test_a_document_without_a_passage_is_empty() -> None:
     data = b"[apples]: https://example.com"
     with pytest.raises(DocumentEmpty):
-        stage(SourceFile("a.md", "/a.md", lambda: data), data, None, LIMIT)
+        stage_file(SourceFile("a.md", "/a.md", lambda: data), data, None, LIMIT)
 
 
 def test_a_document_says_its_language_and_where_its_steps_are() -> None:
     data = "# 설치\n\n## 순서\n\n1. 내려받습니다.\n2. 실행합니다.\n\n## 참고\n\n쉽습니다.".encode()
-    staged = stage(SourceFile("a.md", "/a.md", lambda: data), data, None, LIMIT)
+    staged = stage_file(SourceFile("a.md", "/a.md", lambda: data), data, None, LIMIT)
     assert (staged.language, [piece.has_steps for piece in staged.pieces]) == ("ko", [True, False])
     assert isinstance(staged.pieces[0], Piece)

@@ -16,9 +16,9 @@ from model.call.stream import Stopped
 from model.modelset import ModelSet
 from model.scripted import ScriptedModel
 from retrieval import Filters, Hit, LookUp, Passage, Section
-from retrieval.answer.fallback import links
-from retrieval.answer.judge import excerpt, parse
-from retrieval.answer.loop import look_up
+from retrieval.answer.fallback import find_menu_links
+from retrieval.answer.judge import cut_question_excerpt, parse_judgement
+from retrieval.answer.loop import LookUpOptions, look_up
 from tests.table import table
 
 
@@ -34,7 +34,7 @@ def hit(id_: int, cosine: float = 0.9, **values: Any) -> Hit:
 class Shelf:
     """A library that gives what a test wants and notes what it was asked."""
 
-    unrelated = near = 0.0
+    unrelated_cosine = near = 0.0
 
     def __init__(self, *answers: list[Hit], section: str = "The whole section.") -> None:
         self.answers = list(answers)
@@ -82,7 +82,7 @@ def said(
 
 
 def models(*answers: Any) -> ModelSet:
-    return scripted.models(utility=answers)
+    return scripted.build_scripted_models(utility=answers)
 
 
 def prompt(models: ModelSet, call: int) -> str:
@@ -90,8 +90,8 @@ def prompt(models: ModelSet, call: int) -> str:
     return str(models.utility.calls[call][-1].content)
 
 
-def run(shelf: Shelf, models: ModelSet, **values: Any) -> LookUp:
-    return look_up(shelf, "How do I do it?", models, "en", **values)
+def run(shelf: Shelf, models: ModelSet, stop: threading.Event | None = None, **options: Any) -> LookUp:
+    return look_up(shelf, "How do I do it?", models, "en", LookUpOptions(**options), stop=stop)
 
 
 def test_enough_at_once_takes_one_call() -> None:
@@ -177,7 +177,7 @@ MENU = [{"title": {"en": "Billing"}, "url": "https://x.y"}, {"title": {"en": "He
 def test_a_menu_tells_its_words_as_text_or_as_a_list(tmp_path: Path, said_words: object) -> None:
     menu = tmp_path / "menu.json"
     menu.write_text(json.dumps([MENU[0], MENU[1] | {"words": {"en": said_words, "ko": "하기"}}]))
-    assert [link.title for link in links("Where is my refund?", "ko", menu)] == ["Help"]
+    assert [link.title for link in find_menu_links("Where is my refund?", "ko", menu)] == ["Help"]
 
 
 @pytest.mark.parametrize(
@@ -194,10 +194,13 @@ def test_a_menu_that_is_wrong_is_told_as_a_bad_setting_and_fails_no_answer(tmp_p
     path = tmp_path / "menu.json"
     path.write_text(menu)
     with pytest.raises(BadSetting, match="GIEOK_MENU"):
-        links("Where?", "en", path)
+        find_menu_links("Where?", "en", path)
     found = run(Shelf([hit(1)]), models(said([1], sufficient=True, confidence=0.1)), menu=path).fallback
     assert found is not None
-    assert (found.text, found.links) == ("No related document was found.", links("How do I do it?", "en", None))
+    assert (found.text, found.links) == (
+        "No related document was found.",
+        find_menu_links("How do I do it?", "en", None),
+    )
 
 
 @pytest.mark.parametrize("confidence", [0.1, 0.9])
@@ -250,7 +253,7 @@ def test_a_kind_without_any_passage_is_not_the_end() -> None:
 def test_when_neither_the_kind_nor_the_rest_comes_near_no_model_is_asked() -> None:
     far = Hit(passage(1), 1.0, 0.78, 0.1, 0.05, 1, 1, 1)
     shelf = Shelf([far], [far])
-    shelf.unrelated = 0.81
+    shelf.unrelated_cosine = 0.81
     found = look_up(shelf, WHERE, models(), "en")
     assert [step.reason for step in found.trace] == ["unrelated", "unrelated"]
 
@@ -263,7 +266,7 @@ def test_fewer_calls_can_be_left() -> None:
 
 def test_what_is_far_from_the_question_asks_no_model() -> None:
     shelf = Shelf([Hit(passage(1), 1.0, 0.78, 0.1, 0.05, 1, 1, 1)])
-    shelf.unrelated = 0.81
+    shelf.unrelated_cosine = 0.81
     found = run(shelf, models())
     assert (found.sufficiency, found.trace[0].reason, len(found.trace[0].hits)) == ("empty", "unrelated", 1)
     assert found.fallback is not None
@@ -287,7 +290,7 @@ def test_a_server_without_json_schema_is_asked_plainly() -> None:
     judge = models(RequestRejected(url="u", status=400, reason="response_format"), said([1], sufficient=True))
     assert run(Shelf([hit(1)]), judge).sufficiency == "sufficient"
     assert isinstance(judge.utility, ScriptedModel)
-    assert ["response_format" in each for each in judge.utility.bound] == [True, False]
+    assert ["response_format" in each for each in judge.utility.bound_arguments] == [True, False]
 
 
 def test_a_stop_ends_the_look_up() -> None:
@@ -331,7 +334,7 @@ def test_the_outcome_is_plain_data_for_the_trace() -> None:
     "text", [f"```json\n{said([2, 2, 1, 0], sufficient=True)}\n```", "Sure! " + said([2, 1, 5], sufficient=True)]
 )
 def test_numbers_are_made_valid_and_wrapping_is_taken_off(text: str) -> None:
-    judgement = parse(text, 3)
+    judgement = parse_judgement(text, 3)
     assert judgement is not None
     assert judgement.ranked_indices == (2, 1)
 
@@ -340,26 +343,28 @@ def test_numbers_are_made_valid_and_wrapping_is_taken_off(text: str) -> None:
     ("missing", "read"), [("null", ()), ('""', ()), ('"steps"', ("steps",)), ('["steps"]', ("steps",))]
 )
 def test_what_is_missing_is_read_in_every_form(missing: str, read: tuple[str, ...]) -> None:
-    judgement = parse(f'{{"ranked_indices": [1], "is_sufficient": true, "missing": {missing}, "confidence": 0.9}}', 3)
+    judgement = parse_judgement(
+        f'{{"ranked_indices": [1], "is_sufficient": true, "missing": {missing}, "confidence": 0.9}}', 3
+    )
     assert judgement is not None
     assert judgement.missing == read
 
 
 @pytest.mark.parametrize("thought", ["Maybe {1}?", "{", '{"ranked_indices": [3]}', said([3], sufficient=False)])
 def test_what_a_model_thought_before_is_no_judgement(thought: str) -> None:
-    judgement = parse(f"<think>{thought}</think>{said([1], sufficient=True)}", 3)
+    judgement = parse_judgement(f"<think>{thought}</think>{said([1], sufficient=True)}", 3)
     assert judgement is not None
     assert judgement.ranked_indices == (1,)
-    braces = parse(said([1], query="how {x}"), 3)
+    braces = parse_judgement(said([1], query="how {x}"), 3)
     assert braces is not None
     assert braces.refined_query == "how {x}"
 
 
 def test_an_excerpt_is_the_stretch_that_answers() -> None:
     text = "Nothing here. " * 30 + "The rate is set by the slider. " + "More follows. " * 30
-    assert "The rate is set by the slider." in excerpt(text, "how is the rate set", 120)
+    assert "The rate is set by the slider." in cut_question_excerpt(text, "how is the rate set", 120)
 
 
 def test_an_excerpt_has_the_best_sentence_behind_a_long_one() -> None:
     text = "Long " * 60 + "ago. The rate is set by the slider. The end."
-    assert "The rate is set by the slider." in excerpt(text, "how is the rate set", 120)
+    assert "The rate is set by the slider." in cut_question_excerpt(text, "how is the rate set", 120)

@@ -13,14 +13,14 @@ import pytest
 import settings
 from model.embedding import BuiltIn
 from retrieval import Library, product_docs
-from retrieval.change import sources, stage
+from retrieval.change import list_source_files, stage_file
 from retrieval.product_docs import OWN, first_run
 from tests.retrieval.conftest import Opened, Words
 from tests.table import table
 
 
 def test_the_vectors_that_come_with_the_documents_are_those_of_their_passages() -> None:
-    texts, known = product_docs.texts(), product_docs.vectors()
+    texts, known = product_docs.read_docs_texts(), product_docs.load_docs_vectors()
     assert set(known) == set(texts), "the documents have changed: python -m retrieval.product_docs"
     some = sorted(texts)[::50]
     made = BuiltIn().passages([texts[each] for each in some])
@@ -65,18 +65,20 @@ def test_they_are_written_for_the_passages_there_are(tmp_path: Path, monkeypatch
     (tmp_path / "faq/a.md").write_text("Apples.")
     monkeypatch.setattr(product_docs, "OWN", (tmp_path / "faq",))
     monkeypatch.setattr(product_docs, "VECTORS", tmp_path / "vectors.npz")
-    assert (product_docs.write(), product_docs.write()) == (2, 0), "the passage and its headings"
+    assert (product_docs.write_docs_vectors(), product_docs.write_docs_vectors()) == (2, 0), (
+        "the passage and its headings"
+    )
     before = product_docs.VECTORS.read_bytes()
     (tmp_path / "faq/b.md").write_text("Pears.")
-    assert product_docs.write() == 2
+    assert product_docs.write_docs_vectors() == 2
     (tmp_path / "faq/b.md").unlink()
-    assert product_docs.write() == 0
+    assert product_docs.write_docs_vectors() == 0
     assert product_docs.VECTORS.read_bytes() == before
 
 
 def test_the_vectors_of_another_model_are_passed_over(library: Library, words: Words) -> None:
     first_run(library)
-    assert 0 < len(words.made) < len(product_docs.texts()), "headings are embedded when they are asked for"
+    assert 0 < len(words.made) < len(product_docs.read_docs_texts()), "headings are embedded when they are asked for"
 
 
 def test_a_first_run_indexes_the_products_own_documents_once(library: Library) -> None:
@@ -97,7 +99,7 @@ def test_a_first_run_that_was_cut_off_goes_on(library: Library, opened: Opened, 
     before = len(library.documents())
     done = first_run(opened())
     assert done is not None
-    assert before < len(library.documents()) == len(list(sources(OWN, 10**7)))
+    assert before < len(library.documents()) == len(list(list_source_files(OWN, 10**7)))
     assert first_run(opened()) is None
 
 
@@ -204,7 +206,7 @@ def test_a_library_with_documents_has_no_first_run(library: Library) -> None:
 
 
 def test_the_products_own_documents_are_whole_in_both_languages() -> None:
-    staged = [stage(source, source.read(), None, 10**7) for source in sources(OWN, 10**7)]
+    staged = [stage_file(source, source.read(), None, 10**7) for source in list_source_files(OWN, 10**7)]
     assert len({each.source.name for each in staged}) == len(staged), "a citation names one file"
     by_language = {
         language: [each for each in staged if f"/{language}/" in each.source.name] for language in ("ko", "en")
@@ -223,7 +225,7 @@ def test_the_products_own_documents_are_whole_in_both_languages() -> None:
 
 @table("path", sorted(path for folder in OWN for path in folder.rglob("*.md")), ids=lambda each: each.name)
 def test_the_products_own_documents_name_only_settings_that_exist(path: Path) -> None:
-    known = {settings.variable(field) for field in settings.Settings.model_fields}
+    known = {settings.find_variable_name(field) for field in settings.Settings.model_fields}
     named = set(
         re.findall(r"\b(?:GIEOK|OPENAI|CHAT|UTILITY|EMBEDDING|REDIS|DATABASE)_[A-Z_]+\b", path.read_text("utf-8"))
     )

@@ -9,7 +9,7 @@ import pytest
 
 from retrieval import Filters, Hit, LookUp
 from retrieval.answer.fallback import NOT_FOUND, NOT_READY
-from retrieval.answer.quote import SECTION_CHARS, quote
+from retrieval.answer.quote import SECTION_CHARS, quote_section
 from tests.retrieval.test_loop import WHERE, Shelf, passage
 
 NEAR = 0.875
@@ -26,7 +26,7 @@ def near(id_: int) -> Hit:
 
 def run(shelf: Shelf, question: str = "How do I do it?", **values: Any) -> LookUp:
     shelf.near = NEAR
-    return quote(shelf, question, "en", **values)
+    return quote_section(shelf, question, "en", **values)
 
 
 def test_the_best_passage_comes_with_its_whole_section() -> None:

@@ -16,7 +16,7 @@ from errors import DocumentError
 from model.call.interrupt import stopped_by
 from model.call.stream import Stopped
 from retrieval.read import reader as module
-from retrieval.read.content import content
+from retrieval.read.content import read_content
 from retrieval.read.reader import Reader, ReadLimits
 from tests.retrieval.conftest import Opened
 from tests.retrieval.file import word
@@ -103,13 +103,13 @@ def test_tags_without_end_inside_each_other_are_a_broken_file() -> None:
 def test_one_process_reads_all_documents_and_none_is_started_for_short_texts(
     opened: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    started, start = list[ReadLimits](), module._start
+    started, start = list[ReadLimits](), module._start_child
 
     def counted(given: ReadLimits) -> subprocess.Popen[bytes]:
         started.append(given)
         return start(given)
 
-    monkeypatch.setattr(module, "_start", counted)
+    monkeypatch.setattr(module, "_start_child", counted)
     library = opened()
     library.add([(f"{number}.md", f"# Apples\n\nApple {number}.".encode()) for number in range(20)])
     assert started == []
@@ -121,7 +121,7 @@ def test_what_is_read_there_is_what_is_read_here() -> None:
     front = "---\ntitle: 설치\ntype: faq\n---\n"
     data = f"{front}# 설치\n\n|가|나|\n|-|-|\n|1|2|\n\n1. 받습니다.\n2. 실행합니다.\n".encode()
     with Reader(limits()) as reader:
-        assert reader.read("a.md", data) == content("a.md", data, 10**6)
+        assert reader.read("a.md", data) == read_content("a.md", data, 10**6)
         assert reader._child is not None
         assert reader.read("a.md", data).said == "faq"
 

@@ -11,7 +11,7 @@ from errors import PageError
 from retrieval import Added, Library
 from retrieval.read import site as visiting
 from retrieval.read import web as fetching
-from retrieval.read.site import Page, links
+from retrieval.read.site import Page, find_page_links
 from retrieval.read.web import Fetched, Mark
 from tests.retrieval.conftest import Opened, Words
 from tests.retrieval.pages import Reply, Site, page, serving
@@ -232,7 +232,7 @@ def test_a_stop_keeps_the_pages_that_are_in(library: Library, site: Site) -> Non
 def test_links_of_a_hostile_page_are_found_in_time_that_grows_with_it() -> None:
     hostile = b"<a " * 300_000 + b'<a href="x">' + b"<a href='" * 10_000
     begun = Fetched("https://a.example/", ".html", hostile, Mark())
-    assert links(begun) == ["https://a.example/x"]
+    assert find_page_links(begun) == ["https://a.example/x"]
 
 
 def test_an_address_that_is_none_is_told_before_anything_is_read() -> None:

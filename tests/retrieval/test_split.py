@@ -11,26 +11,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retrieval.read import split as split_
-from retrieval.read.split import HEADING_CHARS, PASSAGE, WHOLE, split, tokens
+from retrieval.read.split import HEADING_CHARS, PASSAGE, WHOLE, estimate_passage_tokens, split_passages
 from tests.steps import count_lines
 from tests.table import table
 
 
 def texts(text: str) -> list[str]:
-    return [piece.text for piece in split(text, markdown=True)]
+    return [piece.text for piece in split_passages(text, markdown=True)]
 
 
 def test_the_path_has_the_headings_above() -> None:
-    found = split("# A\n\n## B\n\ntext b\n\n### C `x`\n\ntext c\n\nD\n=\n\ntext d", markdown=True)
+    found = split_passages("# A\n\n## B\n\ntext b\n\n### C `x`\n\ntext c\n\nD\n=\n\ntext d", markdown=True)
     assert [piece.path for piece in found] == [("A", "B"), ("A", "B", "C x"), ("D",)]
 
 
 def test_the_title_is_not_repeated_in_the_path() -> None:
-    assert [piece.path for piece in split("# A\n\nx\n\n## B\n\ny", markdown=True, title="A")] == [(), ("B",)]
+    assert [piece.path for piece in split_passages("# A\n\nx\n\n## B\n\ny", markdown=True, title="A")] == [(), ("B",)]
 
 
 def test_a_heading_inside_code_is_code() -> None:
-    assert [piece.path for piece in split("# A\n\n```sh\n# comment\n```", markdown=True)] == [("A",)]
+    assert [piece.path for piece in split_passages("# A\n\n```sh\n# comment\n```", markdown=True)] == [("A",)]
 
 
 def test_a_long_section_is_cut_between_sentences() -> None:
@@ -38,7 +38,7 @@ def test_a_long_section_is_cut_between_sentences() -> None:
     found = texts(" ".join(sentences))
     assert len(found) > 2
     assert " ".join(found) == " ".join(sentences)
-    assert all(tokens(each) <= PASSAGE * 1.1 for each in found)
+    assert all(estimate_passage_tokens(each) <= PASSAGE * 1.1 for each in found)
 
 
 def test_a_long_korean_section_is_cut_between_sentences() -> None:
@@ -59,8 +59,8 @@ def test_a_section_of_200_lines_read_passage_by_passage_says_each_line_once() ->
 def test_tables_and_code_stay_whole() -> None:
     table = "| a | b |\n|---|---|\n" + "\n".join(f"| row number {number} | its value |" for number in range(40))
     code = "```python\n" + "\n".join(f"call_{number}(argument, another)\n" for number in range(40)) + "```"
-    assert PASSAGE < tokens(table) < WHOLE
-    assert PASSAGE < tokens(code) < WHOLE
+    assert PASSAGE < estimate_passage_tokens(table) < WHOLE
+    assert PASSAGE < estimate_passage_tokens(code) < WHOLE
     found = texts(f"Before.\n\n{table}\n\nBetween.\n\n{code}\n\nAfter.")
     assert sum(table in each for each in found) == 1
     assert sum(code in each for each in found) == 1
@@ -104,8 +104,8 @@ TABLE = "| a | b |\n|---|---|\n" + "\n".join(f"| row number {number} | its value
     ids=["code", "no spaces", "indented", "row", "table head", "step", "quotation", "html", "heading"],
 )
 def test_no_line_is_too_long_for_a_passage_and_nothing_of_it_is_lost(text: str) -> None:
-    pieces = split(text, markdown=True)
-    assert all(tokens(piece.text) <= 2 * WHOLE for piece in pieces)
+    pieces = split_passages(text, markdown=True)
+    assert all(estimate_passage_tokens(piece.text) <= 2 * WHOLE for piece in pieces)
     assert all(len(name) <= HEADING_CHARS for piece in pieces for name in piece.path)
     kept = re.sub(r"```(json)?|[^0-9a-z]", "", "".join(piece.text for piece in pieces))
     assert all(f"key{number}{number}" in kept for number in range(4000))
@@ -113,14 +113,14 @@ def test_no_line_is_too_long_for_a_passage_and_nothing_of_it_is_lost(text: str) 
 
 def test_a_step_with_code_stays_in_one_passage() -> None:
     step = "2. Run this:\n\n   ```sh\n" + textwrap.indent(CODE, "   ") + "\n   ```"
-    assert 2 * PASSAGE < tokens(step) < WHOLE
+    assert 2 * PASSAGE < estimate_passage_tokens(step) < WHOLE
     assert sum(step in each for each in texts(f"1. Open a terminal.\n{step}\n3. Wait.")) == 1
 
 
 @pytest.mark.parametrize("before", ["> ", "> > "])
 def test_a_table_in_a_quotation_keeps_its_rows(before: str) -> None:
     quoted = textwrap.indent(TABLE, before)
-    assert PASSAGE < tokens(quoted) < WHOLE
+    assert PASSAGE < estimate_passage_tokens(quoted) < WHOLE
     assert sum(quoted in each for each in texts(f"Before.\n\n{quoted}\n\nAfter.")) == 1
 
 
@@ -136,18 +136,18 @@ def test_what_is_too_long_is_taken_apart_and_its_code_and_tables_stay_whole() ->
 
 
 def test_a_long_word_and_a_long_line_take_no_square_of_their_length(monkeypatch: pytest.MonkeyPatch) -> None:
-    measured, measure = list[int](), split_._hundredths
+    measured, measure = list[int](), split_._estimate_hundredths
 
     def count(text: str) -> int:
         measured.append(len(text))
         return measure(text)
 
-    monkeypatch.setattr(split_, "_hundredths", count)
+    monkeypatch.setattr(split_, "_estimate_hundredths", count)
 
     def steps(size: int) -> tuple[int, int]:
         """Lines that are run, and characters of the texts that are measured."""
         measured.clear()
-        work = partial(split, "a" * 10 * size + " b. " + "One sentence. " * size, markdown=True)
+        work = partial(split_passages, "a" * 10 * size + " b. " + "One sentence. " * size, markdown=True)
         return count_lines(work), sum(measured)
 
     steps(10)  # what is imported at the first use is no part of it
@@ -166,7 +166,7 @@ def test_a_long_list_is_cut_between_its_items() -> None:
 def test_a_word_without_end_is_cut_anyway() -> None:
     found = texts("x" * 20_000)
     assert "".join(found).replace(" ", "") == "x" * 20_000
-    assert all(tokens(each) <= PASSAGE * 2 for each in found)
+    assert all(estimate_passage_tokens(each) <= PASSAGE * 2 for each in found)
 
 
 @given(
@@ -177,7 +177,7 @@ def test_a_word_without_end_is_cut_anyway() -> None:
 )
 def test_no_word_of_the_text_is_lost(lines: list[str]) -> None:
     source = "\n".join(lines)
-    found = split(source, markdown=True)
+    found = split_passages(source, markdown=True)
     kept = re.findall(r"\w+", " ".join([*(piece.text for piece in found), *(" ".join(piece.path) for piece in found)]))
     body = [line for line in lines if not line.startswith("#")]
     assert set(re.findall(r"\w+", "\n".join(body))) <= set(kept)
@@ -202,7 +202,7 @@ def test_no_word_of_the_text_is_lost(lines: list[str]) -> None:
     ],
 )
 def test_steps_are_told_in_all_their_forms(text: str) -> None:
-    assert all(piece.has_steps for piece in split(f"# T\n\n{text}", markdown=True))
+    assert all(piece.has_steps for piece in split_passages(f"# T\n\n{text}", markdown=True))
 
 
 @table(
@@ -218,11 +218,11 @@ def test_steps_are_told_in_all_their_forms(text: str) -> None:
     ],
 )
 def test_what_only_has_numbers_is_no_steps(text: str) -> None:
-    assert not any(piece.has_steps for piece in split(f"# T\n\n{text}", markdown=True))
+    assert not any(piece.has_steps for piece in split_passages(f"# T\n\n{text}", markdown=True))
 
 
 def test_a_heading_with_nothing_below_it_is_found_by_its_words() -> None:
-    found = split("# A\n\n## B\n\n## C\n\ntext\n\n### D", markdown=True, title="A")
+    found = split_passages("# A\n\n## B\n\n## C\n\ntext\n\n### D", markdown=True, title="A")
     assert [(piece.path, piece.text) for piece in found] == [(("B",), "B"), (("C",), "text"), (("C", "D"), "D")]
-    assert [piece.text for piece in split("# Only", markdown=True, title="Only")] == ["Only"]
-    assert [piece.text for piece in split("# T\n\n# A\n\ntext", markdown=True, title="T")] == ["text"]
+    assert [piece.text for piece in split_passages("# Only", markdown=True, title="Only")] == ["Only"]
+    assert [piece.text for piece in split_passages("# T\n\n# A\n\ntext", markdown=True, title="T")] == ["text"]

@@ -17,12 +17,12 @@ from sqlalchemy import select
 
 from errors import OutOfRange, SessionBusy, SessionUnknown, TurnUnknown
 from graph.turn.agent import Agent, open_agent
-from graph.turn.engine import config
 from graph.turn.event import Token
+from graph.turn.process.engine import build_graph_config
 from model import scripted
 from model.scripted import ScriptedModel
-from settings import load
-from store import Finished, Store, Turn
+from settings import load_settings
+from store import Finished, Store, TurnRow
 from store.database import schema
 from store.export import portable
 from tests.graph.talk import (
@@ -51,8 +51,8 @@ def bot(database: str | None, tmp_path: Path) -> Iterator[Agent]:
 
 
 def make(database: str | None, folder: Path, chat: Any = answering) -> Agent:
-    models = scripted.models(chat, summarising)
-    return open_agent(load(data_dir=folder / "data", database_url=database), lambda: models)
+    models = scripted.build_scripted_models(chat, summarising)
+    return open_agent(load_settings(data_dir=folder / "data", database_url=database), lambda: models)
 
 
 def test_a_conversation_of_seven_turns(bot: Agent) -> None:
@@ -135,14 +135,14 @@ def test_many_sessions_answer_at_once(database: str | None, tmp_path: Path) -> N
         for each in bot.run(own, question(1)):
             if isinstance(each, Token) and not waited:
                 waited = True
-                begun.wait(40)
+                begun.wait(60)
         return bot.store.turn(own, 1).status  # type: ignore[union-attr]
 
     with ThreadPoolExecutor(24) as pool:
         ends = [pool.submit(one, own) for own in sessions]
-        begun.wait(40)
+        begun.wait(60)
         gate.set()
-        assert {each.result(40) for each in ends} == {"done"}
+        assert {each.result(60) for each in ends} == {"done"}
     bot.close()
 
 
@@ -184,7 +184,7 @@ def test_a_deleted_session_is_gone_everywhere(bot: Agent) -> None:
     for table in (schema.turn, schema.summary, schema.branch):
         with bot.store.transaction() as connection:
             assert own not in connection.execute(select(table.c.session_id)).scalars().all()
-    assert bot.checkpoints.saver.get(config(own)) is None
+    assert bot.checkpoints.saver.get(build_graph_config(own)) is None
     assert len(bot.store.turns(other)) == 4
     assert bot.state(other)["turn_count"] == 4
 
@@ -221,7 +221,7 @@ def test_pages_of_turns(bot: Agent) -> None:
     for number in range(1, 8):
         bot.store.accept_turn(own, question(number))
 
-    def numbers(turns: list[Turn]) -> list[int]:
+    def numbers(turns: list[TurnRow]) -> list[int]:
         return [turn.number for turn in turns]
 
     assert numbers(bot.store.turns(own, limit=3)) == [5, 6, 7]
@@ -302,7 +302,7 @@ def test_a_session_that_no_database_can_name_is_not_there(bot: Agent, name: str)
         lambda: store.accept_turn(name, "x"),
         lambda: store.tree.copy(name, 1),
         lambda: ledger.add(name, [1], 0.3, "ready"),
-        lambda: portable.export(store, name),
+        lambda: portable.render_session_json(store, name),
         lambda: store.delete_session(name),
         lambda: store.turns(name),
         lambda: ledger.summaries(name),
@@ -311,7 +311,7 @@ def test_a_session_that_no_database_can_name_is_not_there(bot: Agent, name: str)
         with pytest.raises((SessionUnknown, TurnUnknown)):
             call()
     assert store.search("x", within=name) == []
-    assert store.named(name) is None
+    assert store.find_session(name) is None
 
 
 def open_fresh(database: str | None, folder: Path, together: Any, said: Any) -> None:
@@ -326,12 +326,12 @@ def test_processes_may_open_a_new_database_at_once(database: str | None, tmp_pat
     together, said = barrier(3), channel()
     openers = [start(open_fresh, database, tmp_path, together, said) for _ in range(3)]
     assert [end(each) for each in openers] == [0] * 3
-    assert [said.get(timeout=5) for _ in openers] == ["Done"] * 3
+    assert [said.get(timeout=60) for _ in openers] == ["Done"] * 3
 
 
 def add_summaries(database: str | None, folder: Path, own: str, together: Any) -> None:
     """Adds a summary to each of forty chunks, puts another one in the place of some, and notes a failure of others."""
-    store = Store(load(data_dir=folder / "data", database_url=database).database)
+    store = Store(load_settings(data_dir=folder / "data", database_url=database).database)
     together.wait(SECONDS)
     for index in range(40):
         chunk = [index * 3 + 1, index * 3 + 2, index * 3 + 3]
@@ -347,7 +347,7 @@ def add_summaries(database: str | None, folder: Path, own: str, together: Any) -
 
 
 def test_a_chunk_has_one_summary_that_counts_whichever_process_writes(database: str | None, tmp_path: Path) -> None:
-    store = Store(load(data_dir=tmp_path / "data", database_url=database).database)
+    store = Store(load_settings(data_dir=tmp_path / "data", database_url=database).database)
     own, together = store.create_session("ko", 0.3).id, barrier(2)
     writers = [start(add_summaries, database, tmp_path, own, together) for _ in range(2)]
     assert [end(each) for each in writers] == [0, 0]

@@ -135,8 +135,8 @@ def test_a_copy_takes_marks_and_given_along(store: Store, own: str) -> None:
 def test_an_export_carries_them_as_plain_turns(store: Store, own: str) -> None:
     store.tree.give(own, 1, given(1, 2), AT)
     store.set_client_system(own, "역할: 등대지기")
-    exported = portable.export(store, own)
-    (made,) = portable.import_(store, exported.encode(), portable.LIMIT, len).sessions
+    exported = portable.render_session_json(store, own)
+    (made,) = portable.import_conversations(store, exported.encode(), portable.LIMIT, len).sessions
     assert "given" not in exported
     assert [(turn.question, turn.answer, turn.given) for turn in store.turns(made)] == [
         ("질문 1", "답 1", False),
@@ -144,7 +144,7 @@ def test_an_export_carries_them_as_plain_turns(store: Store, own: str) -> None:
     ]
     assert marks(store, made) == marks(store, own)
     assert store.session(made).client_system == "역할: 등대지기"
-    again = portable.export(store, made).replace(made, own)
+    again = portable.render_session_json(store, made).replace(made, own)
     # tokens are counted anew, for no model of this installation has answered
     assert TOKENS.sub("", again) == TOKENS.sub("", exported)
     assert [int(count) for count in TOKENS.findall(again)] == [2, 2], "two messages each"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,13 +13,15 @@ from sqlalchemy import Connection, Engine, create_engine, event, select, text
 
 from store import Finished, Store
 from store.database import migration, schema
-from store.database.engine import connect, parse
-from store.history import put_marks
-from store.options import Options
+from store.database.engine import connect_database, parse_database_url
 from store.owner import ME
+from store.session.history import put_marks
+from store.session.options import AnswerOptions
 from store.world.record import Alias, Changes, Character, NewNode
+from store.world.turns import needs_snapshot
 from tests.process import SECONDS, channel, end, start
 from tests.process import event as signal
+from world.story.story import Stories, build_state_snapshot
 
 TURNS = 2 * migration.BATCH + 3
 SESSION = {
@@ -69,7 +72,7 @@ def url(database: str | None, tmp_path: Path) -> str:
 
 @pytest.fixture
 def engine(url: str) -> Iterator[Engine]:
-    made = create_engine(parse(url))
+    made = create_engine(parse_database_url(url))
     if made.dialect.name == "sqlite":  # earlier versions have a function of this name, which the index calls
 
         @event.listens_for(made, "connect")
@@ -111,9 +114,9 @@ def test_what_was_there_belongs_to_the_user_of_this_machine(old: str) -> None:
     assert (session.owner, session.alias, session.client_system) == (ME, "", "")
     assert [each.id for each in store.sessions()] == ["old"]
     assert [each.name for each in store.folders.all()] == ["여행"]
-    assert store.presets.all() == {"짧게": Options("짧게 답해", None, 50)}
+    assert store.presets.all() == {"짧게": AnswerOptions("짧게 답해", None, 50)}
     other = store.of("you")
-    assert (other.sessions(), other.folders.all(), other.presets.all(), other.named("old")) == ([], [], {}, None)
+    assert (other.sessions(), other.folders.all(), other.presets.all(), other.find_session("old")) == ([], [], {}, None)
     assert not any(turn.given for turn in store.turns("old"))
     store.close()
 
@@ -147,10 +150,10 @@ def test_turns_with_traces_of_others_are_marked_and_those_after_them(old: str, e
 
 def test_two_users_may_have_presets_of_one_name(old: str) -> None:
     store = Store(old)
-    store.of("you").presets.save("짧게", Options("shorter"))
+    store.of("you").presets.save("짧게", AnswerOptions("shorter"))
     store.of("you").presets.rename("짧게", "short")
-    assert store.presets.all() == {"짧게": Options("짧게 답해", None, 50)}
-    assert store.of("you").presets.all() == {"short": Options("shorter")}
+    assert store.presets.all() == {"짧게": AnswerOptions("짧게 답해", None, 50)}
+    assert store.of("you").presets.all() == {"short": AnswerOptions("shorter")}
     store.close()
 
 
@@ -163,29 +166,141 @@ def test_every_finished_turn_gets_its_marks_and_is_found(old: str) -> None:
     store.close()
 
 
-def test_the_turns_of_a_story_get_their_marks_and_are_found_with_their_swipes(url: str) -> None:
-    """A story of 200 turns with swipes, as a version left it that knew whole turns by one mark each."""
+STORY = Path(__file__).with_name("story_8585590.sqlite.gz")
+"""What commit 8585590 has left of a story of 200 turns: two greetings, three answers at every tenth turn, turn 7
+stopped; a text and a finding of the curator, a vector; a world without a story, and a conversation."""
+
+
+@pytest.fixture
+def told(database: str | None, url: str, tmp_path: Path) -> Iterator[Store]:
+    """A store with that story, brought to the present schema."""
+    if database is None:
+        (tmp_path / "gieok.db").write_bytes(gzip.decompress(STORY.read_bytes()))
+    else:
+        leave_story(database)
     store = Store(url)
-    world, node, shown = store.worlds.create("나루", "ko"), None, list[tuple[str, str]]()
+    yield store
+    store.close()
+
+
+def leave_story(database: str) -> None:
+    """Leaves the story in a database of PostgreSQL, as at step 5."""
+    store = Store(database)
+    tell_story(store)
+    with store.transaction() as connection:
+        part_stories(connection)
+        connection.execute(schema.history_mark.delete())
+        connection.execute(text("DELETE FROM schema_version WHERE step > 5"))
+        connection.execute(text("CREATE INDEX turn_mark ON turn (mark)"))
+    store.close()
+
+
+def tell_story(store: Store) -> None:
+    """Tells the story of ``STORY``."""
+    worlds, states = store.worlds, Stories(store.worlds)
+    world = worlds.create("안개 나루", "ko", "나루지기")
+    worlds.set_begin_state(world.id, Changes((Character("도윤", "나루터", 60),)))
+    greeting = worlds.add(world.id, None, NewNode("", ("어서 오게.",), "어서 오게.", "given"))
+    worlds.add(world.id, None, NewNode("", ("누구냐!",), "누구냐!", "given"))
+    node = greeting
     for number in range(1, 201):
         parent = node
         for version in range(3 if number % 10 == 0 else 1):
-            text_of = f"대답 {number}, 그 {version}번째 판이다."
-            node = store.worlds.add(world.id, parent, NewNode(f"질문 {number}", (text_of,), text_of, "raw"))
-        shown.append((f"질문 {number}", text_of))
-    with store.transaction() as connection:
-        connection.execute(schema.history_mark.delete())
-        connection.execute(text("DELETE FROM schema_version WHERE step = 6"))
-        connection.execute(text("CREATE INDEX turn_mark ON turn (mark)"))
-    store.close()
-    store = Store(url)
-    known = store.worlds.known(None, shown)
-    assert node is not None
-    assert (known.node and known.node.id, known.count, known.ambiguous) == (node.id, 200, False)
-    earlier = [*shown[:9], ("질문 10", "대답 10, 그 0번째 판이다.")]
-    assert (found := store.worlds.known(None, earlier).node) is not None
-    assert (found.turn, found.answer) == (10, earlier[-1][1])
-    store.close()
+            told, report = answer_of(number, version), {"stopped": True} if number == 7 else {"turn": number}
+            node = worlds.add(
+                world.id, parent, NewNode(f"질문 {number}", (told,), told, "raw", {"answer_tokens": 9}, report)
+            )
+            changes = Changes((Character("나루지기", f"곳 {number}.{version}", 100 - number % 50),))
+            after = states.state(worlds.node(parent.id), world).after(changes, number)
+            snapshot = build_state_snapshot(after, worlds.begin_state(world.id)) if needs_snapshot(node) else None
+            assert worlds.settle(node.id, changes, origin="block", block={"mood": "x"}, snapshot=snapshot)
+            node = worlds.node(node.id)
+    worlds.put_block(node, "narrative_memory", "기억")
+    worlds.add_finding(node, "dead_talks", "도윤", "말했다")
+    worlds.put_vectors(world.id, "episode", "e5", [(node.id, 200, b"ab")])
+    worlds.create("빈 세계", "ko")
+    session = store.create_session("ko", 0.3)
+    store.finish_turn(session.id, store.accept_turn(session.id, "대화의 질문"), Finished("done", "대화의 답"))
+
+
+def part_stories(connection: Connection) -> None:
+    """Puts a database of PostgreSQL back to step 6, where stories had a tree of their own."""
+    for statement in (
+        "CREATE TABLE world_line (id BIGSERIAL PRIMARY KEY, world_id VARCHAR(64) NOT NULL, path TEXT NOT NULL)",
+        "INSERT INTO world_line SELECT branch.id, session_id, branch.path FROM branch JOIN session "
+        "ON session.id = session_id WHERE world <> '' AND turn_count > 0",
+        "ALTER TABLE world_node ADD COLUMN line BIGINT, ADD COLUMN question TEXT, ADD COLUMN answer TEXT, "
+        "ADD COLUMN created FLOAT, DROP CONSTRAINT world_node_session_id_branch_turn_key",
+        "UPDATE world_node SET line = turn.branch, question = turn.question, answer = turn.answer, "
+        "created = turn.started FROM turn WHERE turn.session_id = world_node.session_id "
+        "AND turn.branch = world_node.branch AND turn.number = world_node.turn",
+        "DELETE FROM turn WHERE session_id IN (SELECT id FROM session WHERE world <> '')",
+        "DELETE FROM branch WHERE session_id IN (SELECT id FROM session WHERE world <> '')",
+        "DELETE FROM session WHERE world <> ''",
+        "ALTER TABLE world_node DROP COLUMN session_id, DROP COLUMN branch",
+        "ALTER TABLE session DROP COLUMN world",
+    ):
+        connection.execute(text(statement))
+
+
+def answer_of(number: int, version: int) -> str:
+    return f"대답 {number}, 그 {version}번째 판이다."
+
+
+def last_version(number: int) -> int:
+    return 2 if number % 10 == 0 else 0
+
+
+def test_a_story_becomes_a_conversation_with_all_turns_and_swipes(told: Store) -> None:
+    (world,) = [one for one in told.worlds.all() if one.name == "안개 나루"]
+    (session,) = told.worlds.stories(world.id)
+    assert {one.title for one in told.sessions()} == {"안개 나루", "대화의 질문"}
+    assert (session.title, session.turn_count, session.world) == ("안개 나루", 200, world.id)
+    turns = told.turns_between(session.id, 0, 200)
+    assert [(turn.number, turn.answer) for turn in turns] == [
+        (0, "어서 오게."),
+        *((number, answer_of(number, last_version(number))) for number in range(1, 201)),
+    ]
+    assert [turn.number for turn in turns if turn.status == "stopped"] == [7]
+    assert (turns[9].usage or {})["answer_tokens"] == 9
+    versions = told.tree.alternatives(session.id, range(201))
+    assert {number: len(one.branches) for number, one in versions.items()} == {
+        0: 2,
+        **dict.fromkeys(range(10, 201, 10), 3),
+    }
+    swiped = {hit.number for hit in told.search("그 1번째 판이다")}
+    assert swiped
+    assert swiped <= set(range(10, 201, 10))
+
+
+def test_every_turn_of_a_story_has_its_state_after_the_migration(told: Store) -> None:
+    (world,) = [one for one in told.worlds.all() if one.name == "안개 나루"]
+    shown = [
+        ("", "어서 오게."),
+        *((f"질문 {number}", answer_of(number, last_version(number))) for number in range(1, 201)),
+    ]
+    known, states = told.worlds.find_known_history(None, shown), Stories(told.worlds)
+    assert known.node is not None
+    assert (known.node.turn, known.count, known.ambiguous) == (200, 201, False)
+    for count in (5, 10, 11, 100, 150):
+        for version in {0, last_version(count)}:
+            told_so_far = [*shown[:count], (f"질문 {count}", answer_of(count, version))]
+            node = told.worlds.find_known_history(None, told_so_far).node
+            assert node is not None
+            state = states.state(node, world)
+            assert (node.turn, state.me.location) == (count, f"곳 {count}.{version}")
+            assert state.characters["도윤"].location == "나루터"
+    assert (block := told.worlds.block(known.node, "narrative_memory")) is not None
+    assert block.text == "기억"
+    assert [finding.subject for finding in told.worlds.findings(known.node)] == ["도윤"]
+    assert told.worlds.vectors(world.id, "episode", "e5") == [(known.node.id, 200, b"ab")]
+    following = told.worlds.add(world.id, known.node, NewNode("더", ("그래.",), "그래.", "raw"))
+    assert following.id > max(leaf.id for leaf in told.worlds.leaves(world.id)[1:])
+    assert told.session(following.session).turn_count == 201
+    (empty,) = [one for one in told.worlds.all() if one.name == "빈 세계"]
+    assert [story.turn_count for story in told.worlds.stories(empty.id)] == [0]
+    told.worlds.add(empty.id, None, NewNode("가자", ("그래.",), "그래.", "raw"))
+    assert [story.turn_count for story in told.worlds.stories(empty.id)] == [1]
 
 
 def test_the_people_of_an_earlier_story_are_there_and_travel_with_nobody(url: str) -> None:
@@ -206,7 +321,7 @@ def test_the_people_of_an_earlier_story_are_there_and_travel_with_nobody(url: st
     ((_, changes),) = store.worlds.stored_state(node).changes
     assert changes.characters == (Character("리나", "숲", 30, companion=False, sightings=0),)
     merged = Changes((Character("리나", "탑", 30, companion=True),), aliases=(Alias("person", "Lina", "리나"),))
-    store.worlds.changed(node, merged)
+    store.worlds.correct_turn(node, merged)
     ((_, changes),) = store.worlds.stored_state(node).changes
     assert (changes.characters, changes.aliases) == (merged.characters, merged.aliases)
     store.close()
@@ -258,7 +373,7 @@ def test_the_steps_run_once_and_in_order(old: str) -> None:
         if statement.lstrip().upper().startswith(("ALTER", "CREATE", "DROP", "UPDATE", "INSERT")):
             changes.append(statement)
 
-    migration.migrate(store.engine)
+    migration.migrate_schema(store.engine)
     assert changes == []
     store.close()
 
@@ -284,7 +399,7 @@ def test_a_step_that_a_crash_cut_off_runs_again(
     store = Store(old)
     assert applied(store) == [step.number for step in migration.STEPS]
     assert len(marked(store)) == TURNS - 2
-    assert store.presets.all() == {"짧게": Options("짧게 답해", None, 50)}
+    assert store.presets.all() == {"짧게": AnswerOptions("짧게 답해", None, 50)}
     store.close()
 
 
@@ -300,7 +415,7 @@ def test_two_processes_may_migrate_at_once(old: str) -> None:
     openers = [start(migrating, old, together, said) for _ in range(3)]
     together.set()
     assert [end(each) for each in openers] == [0] * 3
-    assert [said.get(timeout=5) for _ in openers] == [([step.number for step in migration.STEPS], 1)] * 3
+    assert [said.get(timeout=60) for _ in openers] == [([step.number for step in migration.STEPS], 1)] * 3
     store = Store(old)
     assert len(marked(store)) == TURNS - 2
     store.close()
@@ -329,7 +444,7 @@ def test_an_earlier_version_goes_on_writing(old: str, engine: Engine) -> None:
 
 
 def test_a_new_database_needs_no_step_and_names_them_all(url: str) -> None:
-    engine, _ = connect(url)
+    engine, _ = connect_database(url)
     with engine.begin() as connection:
         steps = connection.execute(text("SELECT step FROM schema_version ORDER BY step")).scalars().all()
     assert steps == [step.number for step in migration.STEPS]

@@ -17,21 +17,21 @@ from sqlalchemy import text
 from errors import BadConversation, ConversationTooNew, DiskFull, FileTooLarge, SessionUnknown
 from graph.turn.agent import Agent, open_agent
 from model import scripted
-from settings import load
+from settings import load_settings
 from store import Finished, Store
 from store.export import portable
 from store.export.form import VERSION
-from store.export.transcript import transcript
+from store.export.transcript import render_transcript
 from tests.graph.talk import answering, calling, done, prompts, question, raw, say, summarised, summarising, talk, topic
-from text.clean import clean
+from text.clean import clean_text
 
 LIMIT = 10_000_000
 Change = Callable[[dict[str, Any]], object]
 
 
 def agent(folder: Path, chat: Any = answering) -> Agent:
-    models = scripted.models(chat, summarising)
-    return open_agent(load(data_dir=folder, titles=False), lambda: models)
+    models = scripted.build_scripted_models(chat, summarising)
+    return open_agent(load_settings(data_dir=folder, titles=False), lambda: models)
 
 
 @pytest.fixture
@@ -83,11 +83,11 @@ def test_an_import_exported_again_is_the_same_file(bot: Agent, other: Agent) -> 
 
 def test_a_file_goes_into_every_database(exported: str, database: str | None, tmp_path: Path) -> None:
     store = Store(database or f"sqlite:///{tmp_path / 'gieok.db'}")
-    (made,) = portable.import_(store, exported.encode(), LIMIT, len).sessions
-    assert without_id(portable.export(store, made)) == without_id(exported)
+    (made,) = portable.import_conversations(store, exported.encode(), LIMIT, len).sessions
+    assert without_id(portable.render_session_json(store, made)) == without_id(exported)
     assert [turn.number for turn in store.turns(store.tree.copy(made, 3))] == [1, 2, 3]
     store.accept_turn(made, "새 질문")
-    assert store.entitle(made, "x") is False
+    assert store.set_model_title(made, "x") is False
     assert store.search("새 질")[0].number == 8
     store.close()
 
@@ -170,13 +170,13 @@ def test_every_text_comes_back_character_by_character(store: Store, asked: str, 
     own = store.create_session("en", 0.3).id
     number = store.accept_turn(own, asked)
     store.finish_turn(own, number, Finished("failed", answer, error=None, steps=[]))
-    exported = portable.export(store, own)
-    (made,) = portable.import_(store, exported.encode(), LIMIT, len).sessions
+    exported = portable.render_session_json(store, own)
+    (made,) = portable.import_conversations(store, exported.encode(), LIMIT, len).sessions
     back = store.turns(made)[0]
     pair = "\ud83d\ude00"  # would be one character in JSON
     if pair[0] not in asked + answer:
         assert (back.question, back.answer) == (asked, answer)
-    assert without_id(portable.export(store, made)) == without_id(exported)
+    assert without_id(portable.render_session_json(store, made)) == without_id(exported)
     store.delete_session(made)
 
 
@@ -184,7 +184,9 @@ def test_every_text_comes_back_character_by_character(store: Store, asked: str, 
 def test_odd_characters_survive(store: Store, odd: str) -> None:
     own = store.create_session("en", 0.3).id
     store.finish_turn(own, store.accept_turn(own, f"a{odd}b"), Finished("failed", odd))
-    (made,) = portable.import_(store, portable.export(store, own).encode(), LIMIT, len).sessions
+    (made,) = portable.import_conversations(
+        store, portable.render_session_json(store, own).encode(), LIMIT, len
+    ).sessions
     assert (store.turns(made)[0].question, store.turns(made)[0].answer) == (f"a{odd}b", odd)
 
 
@@ -196,7 +198,7 @@ def test_a_summary_with_characters_that_no_model_takes_comes_in_clean(exported: 
         each["record"]["summary"] = odd
     made = brought(json.dumps(found), other)
     talk(other, made, [8])
-    assert {each.record["summary"] for each in other.store.ledger.summaries(made) if each.record} >= {clean(odd)}
+    assert {each.record["summary"] for each in other.store.ledger.summaries(made) if each.record} >= {clean_text(odd)}
     assert other.export_session(made).encode()
 
 
@@ -228,7 +230,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.mark.parametrize(
     ("change", "place", "reason"),
     [
-        (lambda data: data.pop("format"), "the beginning", "gieok"),
+        (lambda data: data.pop("format"), "the beginning", "Gieok"),
         (lambda data: data.update(version="x"), "version", "1"),
         (lambda data: data.update(version=0), "version", "1"),
         (lambda data: data.update(more=1), "more", "not permitted"),
@@ -276,11 +278,10 @@ def test_a_bad_file_is_refused_with_place_and_reason(
         (b'{"format": "gieok",\n "version": }', "line 2, column 13"),
         (b'{"format": "gieok", "x": NaN}', "somewhere inside"),
         (b"[" * 200_000, "somewhere inside"),
-        (b"[]", "the beginning"),
         (b"7", "the beginning"),
         (b'{"format": "gieok-memory", "version": 1}', "the beginning"),
         (b'[{"mapping": 3}]', "conversation 1.mapping"),
-        (b'[{"mapping": {}}, {"title": "x"}]', "conversation 2.mapping"),
+        (b'[{"mapping": 3}, {"title": "x"}]', "conversation 1.mapping"),
     ],
 )
 def test_no_export_at_all_is_refused_with_its_place(other: Agent, data: bytes, place: str) -> None:
@@ -295,12 +296,12 @@ def test_a_newer_form_is_refused_clearly(other: Agent, exported: str) -> None:
 
 def test_a_huge_file_is_refused_before_it_is_read(store: Store) -> None:
     with pytest.raises(FileTooLarge, match=r"101 bytes; the limit is 100"):
-        portable.import_(store, b"x" * 101, 100, len)
+        portable.import_conversations(store, b"x" * 101, 100, len)
 
 
 def test_a_write_that_fails_leaves_nothing(other: Agent, exported: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    made, _ = portable.read(exported.encode(), LIMIT, len)
-    write, calls = portable._write, []
+    made = portable.read_conversations(exported.encode(), LIMIT, len).conversations
+    write, calls = portable._write_session, []
 
     def failing(*args: Any) -> None:
         calls.append(args)
@@ -308,9 +309,9 @@ def test_a_write_that_fails_leaves_nothing(other: Agent, exported: str, monkeypa
             raise DiskFull(path="x", needed="more", free="none")
         write(*args)
 
-    monkeypatch.setattr(portable, "_write", failing)
+    monkeypatch.setattr(portable, "_write_session", failing)
     with pytest.raises(DiskFull):
-        portable.take_in(other.store, made * 4)
+        portable.create_imported_sessions(other.store, made * 4)
     assert count(other) == [0, 0, 0, 0]
 
 
@@ -319,12 +320,12 @@ def test_a_number_that_json_cannot_hold_is_written_as_text(store: Store) -> None
     store.accept_turn(own, "질문")
     odd = {"call": "c", "name": "t", "arguments": {"n": float("inf")}, "result": "", "ok": True, "seconds": 0.1}
     store.finish_turn(own, 1, Finished("done", "답", steps=[odd]))
-    assert json.loads(portable.export(store, own))["turns"][0]["steps"][0]["arguments"] == {"n": "inf"}
+    assert json.loads(portable.render_session_json(store, own))["turns"][0]["steps"][0]["arguments"] == {"n": "inf"}
 
 
 def test_a_session_that_is_not_there_is_named(store: Store) -> None:
     with pytest.raises(SessionUnknown):
-        portable.export(store, "nobody")
+        portable.render_session_json(store, "nobody")
 
 
 # --- the transcript -----------------------------------------------------------------------------
@@ -338,14 +339,14 @@ def test_a_transcript_tells_turns_tools_feedback_and_summaries(tmp_path: Path) -
     talk(bot, own, range(2, 5))
     bot.store.set_feedback(own, 1, "up", "정확함")
     bot.store.rename_session(own, "배송비\n계산")
-    told = transcript(bot.store, own, "ko", UTC)
+    told = render_transcript(bot.store, own, "ko", UTC)
     assert told.startswith("# 배송비 계산\n\n")
     assert "4턴 · 요약 압축률 0.3" in told
     assert "**사용자**\n\n3,500원씩 열두 번이면 얼마인가요?\n\n> 🔧 도구" in told
     assert '> 🔧 도구 calculate(expression="3500*12")\n>\n> ' in told
     assert "**답변**\n\n42,000원입니다.\n\n> 👍 도움이 됨 · 정확함" in told
     assert told.index("## 4번째 턴") < told.index("## 부록: 요약") < told.index("### 1–3턴 · ")
-    english = transcript(bot.store, own, "en", UTC)
+    english = render_transcript(bot.store, own, "en", UTC)
     assert "## Turn 4 · 20" in english
     assert "## Appendix: summaries" in english
     bot.close()
@@ -356,9 +357,9 @@ def test_a_transcript_says_how_a_turn_ended_and_holds_no_odd_characters(store: S
     store.finish_turn(own, store.accept_turn(own, "a\x00b\ud800"), Finished("failed", error={"message": "No\nway"}))
     store.finish_turn(own, store.accept_turn(own, "q"), Finished("stopped", "```python\nx = 1"))
     store.accept_turn(own, "q")
-    told = transcript(store, own, "en", UTC, lambda error: f"In words: {error['message']}")
+    told = render_transcript(store, own, "en", UTC, lambda error: f"In words: {error['message']}")
     assert "No answer: In words: No way" in told
-    told = transcript(store, own, "en", UTC)
+    told = render_transcript(store, own, "en", UTC)
     assert "ab\ufffd\n\n> No answer: No way" in told
     assert "```python\nx = 1\n```\n\n> Stopped here by the user." in told
     assert told.endswith("> Still answering, or cut off.\n")

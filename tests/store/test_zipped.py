@@ -12,7 +12,7 @@ import pytest
 
 from component.page.catalogue import LANGUAGES, Words
 from errors import BadConversation, FileTooLarge
-from store.export.portable import read
+from store.export.portable import read_conversations
 from store.export.zipped import NAME
 
 LIMIT = 100_000
@@ -49,7 +49,7 @@ def packed(members: dict[str, bytes], kind: int = zipfile.ZIP_DEFLATED) -> bytes
 
 def refused(data: bytes) -> BadConversation:
     with pytest.raises(BadConversation) as caught:
-        read(data, LIMIT, len)
+        read_conversations(data, LIMIT, len)
     for language in LANGUAGES:
         said, _ = Words(language).error("bad_conversation", "", caught.value.values)
         assert said
@@ -60,8 +60,8 @@ def refused(data: bytes) -> BadConversation:
 def test_the_archive_is_taken_as_the_file_in_it_is(folder: str) -> None:
     copies = {f"__MACOSX/x/y/{folder}{NAME}": b"?"}
     data = packed({"chat.html": b"<p>", **copies, f"{folder}{NAME}": EXPORT, "file-1.png": b"\x89PNG"})
-    assert read(data, LIMIT, len) == read(EXPORT, LIMIT, len)
-    (made,), _ = read(data, LIMIT, len)
+    assert read_conversations(data, LIMIT, len) == read_conversations(EXPORT, LIMIT, len)
+    (made,) = read_conversations(data, LIMIT, len).conversations
     assert [each.question for each in made.turns] == ["어디로?"]
 
 
@@ -69,7 +69,7 @@ def test_no_more_is_unpacked_than_the_limit() -> None:
     bomb = packed({NAME: b"[" + b" " * 50_000_000 + b"]"})
     assert len(bomb) < LIMIT
     with pytest.raises(FileTooLarge) as caught:
-        read(bomb, LIMIT, len)
+        read_conversations(bomb, LIMIT, len)
     assert caught.value.values == {"size": 50_000_002, "limit": LIMIT}
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from errors import PinsFull
-from memory import Line
+from memory import NumberedLine
 
 
 @dataclass
@@ -33,8 +33,8 @@ class ListedMemory:
     def remember(self, _tenant: str, _session: str, key: str, value: str, **_: Any) -> None:
         self.texts = [text for text in self.texts if not text.startswith(f"{key}: ")] + [f"{key}: {value}"]
 
-    def read_lines(self, _tenant: str, _session: str, **_: Any) -> list[Line]:
-        return [Line(number, text, "entity", 0) for number, text in enumerate(self.texts, 1)]
+    def read_lines(self, _tenant: str, _session: str, **_: Any) -> list[NumberedLine]:
+        return [NumberedLine(number, text, "entity", 0) for number, text in enumerate(self.texts, 1)]
 
     def forget_lines(self, _tenant: str, _session: str, texts: Sequence[str], **_: Any) -> list[str]:
         gone = [text for text in self.texts if text in texts]

@@ -17,10 +17,10 @@ from model.choice.default import CORES, FREE
 from model.embedded import catalogue, download
 from model.embedded.catalogue import OFFERED, WeightsFile, WheelPart
 from model.embedded.download import Fetch
-from model.embedded.machine import Room
+from model.embedded.machine import MachineResources
 from tests.stub.hub import Hub
 
-BIG, SMALL = Room(CORES, FREE), Room(2, FREE)
+BIG, SMALL = MachineResources(CORES, FREE), MachineResources(2, FREE)
 
 
 def tiny(entry: WeightsFile) -> WeightsFile:
@@ -44,10 +44,10 @@ class World:
         self.machine = SMALL
 
     def settings(self, **more: Any) -> settings.Settings:
-        return settings.load(**more)
+        return settings.load_settings(**more)
 
     def put(self, entry: WeightsFile, suffix: str = "") -> None:
-        folder = default.place(self.settings())
+        folder = default.locate_weights_folder(self.settings())
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{entry.file}{suffix}").write_bytes(made(entry)[: 9 if suffix else None])
 
@@ -71,5 +71,5 @@ def offered(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
         for name, entry in zip(("QWEN3_4B", "QWEN25", "QWEN25_CODER"), entries, strict=True):
             monkeypatch.setattr(default, name, entry)
             monkeypatch.setitem(catalogue.CATALOGUE, entry.name, entry)
-        monkeypatch.setattr(default, "room", lambda: world.machine)
+        monkeypatch.setattr(default, "measure_machine_resources", lambda: world.machine)
         yield world

@@ -19,7 +19,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from tests.port import free_port
+from bench.port import free_port
 
 CLIENT, SECRET = "gieok", "a-secret-of-the-test"
 
@@ -56,7 +56,7 @@ class Provider:
 
     def __exit__(self, *_: object) -> None:
         self._server.should_exit = True
-        self._thread.join(10)
+        self._thread.join(60)
 
     def section(self, page: str) -> str:
         """The section [auth] of the secrets of a page at this address."""

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from component.widget.markdown import short
-from store.search import head, tail
-from store.title import first_line
+from component.widget.markdown import shorten_text
+from store.search.text_search import cut_head, cut_tail
+from store.session.title import first_line
 from tests.table import table
 from text.cut import cut_graphemes, cut_graphemes_before, cut_text
 
@@ -48,6 +48,6 @@ def test_a_character_without_end_is_cut_all_the_same() -> None:
 def test_titles_names_and_snippets_have_whole_characters(one: str) -> None:
     for before in range(12):
         text = "a" * (50 + before) + one * 5
-        for made in (first_line(text), short(text, 60).removesuffix("…"), head(text, 60)):
+        for made in (first_line(text), shorten_text(text, 60).removesuffix("…"), cut_head(text, 60)):
             assert set(made.lstrip("a").split(one)) == {""}
-        assert set(tail(one * 5 + "a" * (50 + before), 60).rstrip("a").split(one)) == {""}
+        assert set(cut_tail(one * 5 + "a" * (50 + before), 60).rstrip("a").split(one)) == {""}

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from bench.messy.text_case import list_files
-from retrieval.read.load import load
+from retrieval.read.load import load_file
 from text.decode import NoText, decode_text
 
 FILES = list_files()
@@ -25,7 +25,7 @@ def test_the_table_is_long_enough() -> None:
 @pytest.mark.parametrize("name", ["a.txt", "a.md", "a.csv", "a.html"])
 def test_an_apostrophe_of_windows_stays_one_in_every_format(name: str) -> None:
     text = "<p>It’s Bob’s house</p>" if name == "a.html" else "Note,Where\nIt’s Bob’s house,Ärzte"
-    read = load(name, text.encode("cp1252"), 10**6).text
+    read = load_file(name, text.encode("cp1252"), 10**6).text
     assert "It’s Bob’s house" in read
     assert name == "a.html" or "Ärzte" in read
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from component.answer.citation import in_section
-from memory.line import same
+from memory.line import is_same_line
 from memory.state import same_key
-from retrieval.index.word import words
+from retrieval.index.word import cut_text_words
 from text.fold import fold_name, fold_text, fold_with_places
 from world.lore.mention import Matcher
 from world.naming.spelling import find_spelling
@@ -24,8 +24,8 @@ def test_every_form_of_a_text_is_the_same(form: str) -> None:
     text = "서울 Café, １４일, ﬁne ㎏ Straße"
     other = unicodedata.normalize(form, text)  # type: ignore[arg-type]
     assert fold_text(other) == fold_text(text) == "서울 café, 14일, fine kg strasse"
-    assert words(other, "ngram") == words(text, "ngram")
-    assert same(other, text)
+    assert cut_text_words(other, "ngram") == cut_text_words(text, "ngram")
+    assert is_same_line(other, text)
     assert same_key(other) == same_key(text)
     assert fold_name(f"  {other} ") == fold_name(text)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.table import table
-from text.hangul import particles
+from text.hangul import fit_particles
 
 
 @table(
@@ -24,4 +24,4 @@ from text.hangul import particles
     ],
 )
 def test_a_particle_fits_the_word_before_it(text: str, fitting: str) -> None:
-    assert particles(text) == fitting
+    assert fit_particles(text) == fitting

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.table import table
-from text.language import detect
+from text.language import detect_language
 
 
 @pytest.mark.parametrize(
@@ -17,15 +17,15 @@ from text.language import detect
     ],
 )
 def test_korean_with_latin_brands_code_and_addresses_is_korean(text: str) -> None:
-    assert detect(text, "en") == "ko"
+    assert detect_language(text, "en") == "ko"
 
 
 @pytest.mark.parametrize("text", ["Hello there", "My name is 김민수 and I live here", "What does 안녕 mean?"])
 def test_english_with_a_korean_word_is_english(text: str) -> None:
-    assert detect(text, "ko") == "en"
+    assert detect_language(text, "ko") == "en"
 
 
 @table("default", ["ko", "en"])
 @table("text", ["", "123 + 456", "👍", "…"])
 def test_without_words_the_default_holds(text: str, default: str) -> None:
-    assert detect(text, default) == default  # type: ignore[arg-type]
+    assert detect_language(text, default) == default  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.looks import count_looks
 from tests.steps import count_lines
 from tests.table import table
-from text.sentence import split
+from text.sentence import split_sentences
 
 
 @table(
@@ -26,7 +26,7 @@ from text.sentence import split
     ],
 )
 def test_decimals_dates_abbreviations_and_addresses_stay_whole(text: str) -> None:
-    assert split(text)[0] == text if "https" not in text else split(text)[0].endswith("c=d.")
+    assert split_sentences(text)[0] == text if "https" not in text else split_sentences(text)[0].endswith("c=d.")
 
 
 @table(
@@ -44,16 +44,16 @@ def test_decimals_dates_abbreviations_and_addresses_stay_whole(text: str) -> Non
     ],
 )
 def test_sentences_end_at_marks_and_line_breaks(text: str, sentences: list[str]) -> None:
-    assert split(text) == sentences
+    assert split_sentences(text) == sentences
 
 
 @given(st.text(alphabet="가나다 요.!?,abc 12\n\"'”…。", max_size=80))
 def test_nothing_but_white_space_is_lost(text: str) -> None:
-    assert re.sub(r"\s", "", "".join(split(text))) == re.sub(r"\s", "", text)
+    assert re.sub(r"\s", "", "".join(split_sentences(text))) == re.sub(r"\s", "", text)
 
 
 @pytest.mark.parametrize("marks", ["!", ".", "ㅋ", "…", ".)"])
 def test_a_long_run_of_marks_takes_no_square_of_its_length(marks: str) -> None:
-    few, many = (partial(split, marks * count + "x") for count in (100, 1000))
+    few, many = (partial(split_sentences, marks * count + "x") for count in (100, 1000))
     assert count_looks(many, "text") < 20 * count_looks(few, "text")
     assert count_lines(many) < 20 * count_lines(few)

@@ -8,10 +8,17 @@ import pytest
 
 from memory import line
 from memory.fold import extracted
-from text import fact, note
+from text.fact import fact, note
 from text.text_cache import LONG_CHARS, MOST_LONG, TextCache, cache_texts
 
-CACHES = [fact.facts, fact._fold, fact._loose, note._pairs, line.pairs, extracted._kinds]
+CACHES = [
+    fact.find_facts,
+    fact._fold_fact_text,
+    fact._index_loose_values,
+    note._list_letter_pairs,
+    line.find_letter_pairs,
+    extracted._list_fact_kinds,
+]
 MOST = 5
 
 

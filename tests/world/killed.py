@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.world.tale import Tale
-from world import behind
+from world.extraction import behind
 
 
 def main(folder: str, place: str, times: int) -> None:

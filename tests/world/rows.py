@@ -1,4 +1,4 @@
-"""The rows of worlds in memory: what ``world.source.Rows`` asks of ``store.worlds``, by the same rules."""
+"""The rows of worlds in memory: what ``world.prompt.source.SourceRows`` asks of ``store.worlds``, by the same rules."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 
-from store.world.record import Episode, LoreEntry, Node
+from store.world.record import Episode, LoreEntry, StoryNode
 
 
 class MemoryRows:
@@ -48,13 +48,13 @@ class MemoryRows:
     def together(self) -> AbstractContextManager[MemoryRows]:
         return nullcontext(self)
 
-    def on_path(self, node: Node, node_ids: Sequence[int]) -> set[int]:
+    def on_path(self, node: StoryNode, node_ids: Sequence[int]) -> set[int]:
         self.asked["on_path"] += 1
         path, id = {node.id}, node.id
         while id := self.parents.get(id, 0):
             path.add(id)
         return path & set(node_ids)
 
-    def node_at(self, node: Node, turn: int) -> int | None:
+    def node_at(self, node: StoryNode, turn: int) -> int | None:
         self.asked["node_at"] += 1
         return next((id for id in self.on_path(node, list(self.told)) if self.told[id].turn == turn), None)

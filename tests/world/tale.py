@@ -12,19 +12,19 @@ from typing import Any
 from model import scripted
 from model.modelset import ModelSet
 from model.profile import SMALL, STRONG
-from settings import load
+from settings import load_settings
 from store import Store
-from store.world.record import NewNode, Node, World
+from store.world.record import NewNode, StoryNode, World
 from store.world.worlds import Worlds
-from tests.world.test_source import Letters
+from tests.world.prompt.test_source import Letters
 from text.language import Language
-from world.block import instruction
-from world.budget import Budgets
-from world.extract import Extractor
-from world.file import WorldFiles
-from world.source import Source
-from world.state import State
-from world.story import Stories
+from world.block import build_block_instruction
+from world.extraction.extract import Extractor
+from world.file.file import WorldFiles
+from world.prompt.budget import Budgets
+from world.prompt.source import Source
+from world.story.state import StoryState
+from world.story.story import Stories
 
 SECONDS = 60.0
 
@@ -63,13 +63,15 @@ class Tale:
         open_it: bool = True,
         **kinds: Any,
     ) -> None:
-        self.settings = load(data_dir=folder, **kinds.pop("settings", {}))
+        self.settings = load_settings(data_dir=folder, **kinds.pop("settings", {}))
         self.store = Store(self.settings.database)
-        self.models: ModelSet = scripted.models(chat, light, **{"profile": SMALL, "side": STRONG, **kinds})
+        self.models: ModelSet = scripted.build_scripted_models(
+            chat, light, **{"profile": SMALL, "side": STRONG, **kinds}
+        )
         self.stories = Stories(self.store.everyone.worlds)
         self.files = WorldFiles(folder / "world")
         self.embedder = Letters()
-        self.source = Source(self.files, Budgets.of(self.settings), self.embedder.name, instruction)
+        self.source = Source(self.files, Budgets.of(self.settings), self.embedder.name, build_block_instruction)
         worlds = self.store.worlds.all()
         self.world: World = worlds[0] if worlds else self.store.worlds.create("Ersia", language, "Aria")
         if open_it:
@@ -94,7 +96,7 @@ class Tale:
     def rows(self) -> Any:
         return self.store.worlds
 
-    def add(self, parent: Node | None, text: str, question: str = "", world: World | None = None) -> Node:
+    def add(self, parent: StoryNode | None, text: str, question: str = "", world: World | None = None) -> StoryNode:
         """Stores a raw answer."""
         number = parent.turn + 1 if parent else 1
         shown = text.split("\n\n```")[0]
@@ -102,7 +104,7 @@ class Tale:
         rows: Worlds = self.rows
         return rows.add((world or self.world).id, parent, new)
 
-    def say(self, parent: Node | None, text: str, question: str = "", **told: Any) -> Node:
+    def say(self, parent: StoryNode | None, text: str, question: str = "", **told: Any) -> StoryNode:
         """Stores an answer and works it off, as the engine does; returns the turn as it is then."""
         node = self.add(parent, text + (block(**told) if told else ""), question)
         if not self.extractor.work(node):
@@ -114,12 +116,12 @@ class Tale:
         """Waits until everything is done."""
         assert self.extractor.idle(SECONDS)
 
-    def now(self, node: Node) -> Node:
+    def now(self, node: StoryNode) -> StoryNode:
         """The turn as it is stored now."""
         rows: Worlds = self.rows
         return rows.node(node.id)
 
-    def state(self, node: Node) -> State:
+    def state(self, node: StoryNode) -> StoryState:
         return self.stories.state(self.now(node), self.world)
 
     @property

@@ -13,17 +13,17 @@ import pytest
 
 from errors import BadWorldFile, WorldUnknown
 from model import scripted
-from settings import load
+from settings import load_settings
 from store import Store
 from store.world.record import Changes, Character, LoreEntry
 from tests.table import table
 from text.language import Language
-from world.beginning import Beginning, found, from_book, remove, take_in
+from world.beginning import Beginning, add_book_to_world, create_story_world, from_book, remove_story_world
 from world.book import read_book
-from world.engine import Engine
-from world.file import MOST_BYTES, PREFIX
+from world.engine import WorldEngine
+from world.file.file import MOST_BYTES, PREFIX
 from world.naming.merge import find_unclear
-from world.sample import begin, sample
+from world.sample import create_sample_world, load_sample_story
 
 CARD = {
     "spec": "chara_card_v2",
@@ -43,10 +43,10 @@ def model() -> scripted.ScriptedModel:
 
 
 @pytest.fixture
-def engine(tmp_path: Path, model: scripted.ScriptedModel) -> Iterator[Engine]:
-    settings = load(data_dir=tmp_path)
-    store, models = Store(settings.database), scripted.models(model, lambda _: "{}")
-    opened = Engine.open(settings, store, lambda: models)
+def engine(tmp_path: Path, model: scripted.ScriptedModel) -> Iterator[WorldEngine]:
+    settings = load_settings(data_dir=tmp_path)
+    store, models = Store(settings.database), scripted.build_scripted_models(model, lambda _: "{}")
+    opened = WorldEngine.open(settings, store, lambda: models)
     yield opened
     opened.close()
     store.close()
@@ -57,9 +57,11 @@ def card(**fields: Any) -> bytes:
 
 
 @table("language", ["ko", "en"])
-def test_the_bundled_story_begins_with_its_greeting_its_people_and_its_lore(engine: Engine, language: Language) -> None:
-    world, node = begin(engine, language)
-    told = sample(language)
+def test_the_bundled_story_begins_with_its_greeting_its_people_and_its_lore(
+    engine: WorldEngine, language: Language
+) -> None:
+    world, node = create_sample_world(engine, language)
+    told = load_sample_story(language)
     assert (node.turn, node.question, node.answer, node.status) == (0, "", told.greetings[0].strip(), "given")
     state = engine.state(node, world)
     assert state.me.location == told.changes.characters[0].location
@@ -71,7 +73,7 @@ def test_the_bundled_story_begins_with_its_greeting_its_people_and_its_lore(engi
 
 @table("language", ["ko", "en"])
 def test_everything_that_the_bundled_story_names_exists_in_it(language: Language) -> None:
-    told = sample(language)
+    told = load_sample_story(language)
     places = {place.name for place in told.changes.locations}
     people = {one.name for one in told.changes.characters}
     assert told.player in people
@@ -82,9 +84,9 @@ def test_everything_that_the_bundled_story_names_exists_in_it(language: Language
 
 
 def test_the_first_message_of_the_bundled_story_is_its_turn_1_with_its_world_before_it(
-    engine: Engine, model: scripted.ScriptedModel
+    engine: WorldEngine, model: scripted.ScriptedModel
 ) -> None:
-    world, greeting = begin(engine, "ko")
+    world, greeting = create_sample_world(engine, "ko")
     node = engine.play(world.id, greeting, "등불 탑으로 간다", threading.Event(), lambda _: None)
     assert (node.turn, node.parent) == (1, greeting.id)
     sent = "\n".join(str(message.content) for message in model.calls[-1])
@@ -93,9 +95,9 @@ def test_the_first_message_of_the_bundled_story_is_its_turn_1_with_its_world_bef
     assert greeting.answer in sent
 
 
-def test_a_card_becomes_a_world_with_its_character_and_every_greeting(engine: Engine) -> None:
+def test_a_card_becomes_a_world_with_its_character_and_every_greeting(engine: WorldEngine) -> None:
     book = read_book(card(), "card.json")
-    world, node = found(engine, from_book(book, "ko", "아리아"))
+    world, node = create_story_world(engine, from_book(book, "ko", "아리아"))
     assert (world.name, world.player) == ("세라", "아리아")
     assert node is not None
     assert node.answer == "아리아, 무엇을 찾으러 왔지?"
@@ -107,10 +109,10 @@ def test_a_card_becomes_a_world_with_its_character_and_every_greeting(engine: En
     assert [entry.keys for entry in engine.store.worlds.lore(world.id)] == [("이끼",)]
 
 
-def test_a_card_taken_into_a_world_leaves_what_was_there(engine: Engine) -> None:
-    world, greeting = begin(engine, "ko")
+def test_a_card_taken_into_a_world_leaves_what_was_there(engine: WorldEngine) -> None:
+    world, greeting = create_sample_world(engine, "ko")
     before = engine.store.worlds.lore(world.id)
-    node = take_in(engine, world, read_book(card(name="미르"), "card.json"))
+    node = add_book_to_world(engine, world, read_book(card(name="미르"), "card.json"))
     assert node is not None
     assert node.id != greeting.id
     state = engine.state(greeting, world)
@@ -122,48 +124,48 @@ def test_a_card_taken_into_a_world_leaves_what_was_there(engine: Engine) -> None
     assert len(engine.store.worlds.lore(world.id)) == len(before) + 1
 
 
-def test_a_card_taken_in_leaves_whom_a_running_story_has_under_the_whole_name(engine: Engine) -> None:
-    world, greeting = begin(engine, "ko")
+def test_a_card_taken_in_leaves_whom_a_running_story_has_under_the_whole_name(engine: WorldEngine) -> None:
+    world, greeting = create_sample_world(engine, "ko")
     engine.store.worlds.amend(greeting, Changes((Character("미르 하늘", "나루터", 7),)))
-    take_in(engine, world, read_book(card(name="미르 하늘", nickname="미르"), "card.json"))
+    add_book_to_world(engine, world, read_book(card(name="미르 하늘", nickname="미르"), "card.json"))
     state = engine.state(greeting, world)
     assert state.characters["미르 하늘"].hp == 7
     assert "미르" in state.characters
     assert find_unclear(state, "person") == [("미르", "미르 하늘")]
 
 
-def test_a_lorebook_taken_in_changes_nothing_but_the_lorebook(engine: Engine) -> None:
-    world, greeting = begin(engine, "en")
+def test_a_lorebook_taken_in_changes_nothing_but_the_lorebook(engine: WorldEngine) -> None:
+    world, greeting = create_sample_world(engine, "en")
     text = engine.files.text(world.id, PREFIX)
     book = replace(read_book(card(), "card.json"), card=None)
-    assert take_in(engine, world, book) is None
+    assert add_book_to_world(engine, world, book) is None
     assert engine.files.text(world.id, PREFIX) == text
     assert engine.store.worlds.children(world.id, 0) == [greeting]
 
 
-def test_of_a_world_that_cannot_be_founded_nothing_stays(engine: Engine) -> None:
+def test_of_a_world_that_cannot_be_founded_nothing_stays(engine: WorldEngine) -> None:
     entry = LoreEntry(0, "bell", "It rings.")
     with pytest.raises(BadWorldFile):
-        found(engine, Beginning("Too long", "en", prefix="x" * (MOST_BYTES + 1), lore=(entry,)))
+        create_story_world(engine, Beginning("Too long", "en", prefix="x" * (MOST_BYTES + 1), lore=(entry,)))
     assert engine.store.worlds.all() == []
 
 
-def test_a_removed_world_is_gone_with_its_files(engine: Engine, tmp_path: Path) -> None:
-    world, greeting = begin(engine, "ko")
-    remove(engine, world)
+def test_a_removed_world_is_gone_with_its_files(engine: WorldEngine, tmp_path: Path) -> None:
+    world, greeting = create_sample_world(engine, "ko")
+    remove_story_world(engine, world)
     with pytest.raises(WorldUnknown):
         engine.store.worlds.node(greeting.id)
     assert not (tmp_path / "world" / world.id).exists()
 
 
-def test_a_lorebook_that_comes_has_its_vectors_before_the_first_turn(engine: Engine) -> None:
+def test_a_lorebook_that_comes_has_its_vectors_before_the_first_turn(engine: WorldEngine) -> None:
     book = read_book(card(), "세라.json")
-    world, _ = found(engine, from_book(book, "ko", "아리아"))
+    world, _ = create_story_world(engine, from_book(book, "ko", "아리아"))
     assert engine.idle(60)
     (entry,) = engine.store.worlds.lore(world.id)
     name = engine._embedder.name
     assert [ref for ref, _, _ in engine.store.everyone.worlds.vectors(world.id, "lore", name)] == [entry.id]
     further = [LoreEntry(0, f"{n}번 문", f"{n}번 방으로 간다.") for n in range(70)]
-    take_in(engine, world, replace(book, entries=tuple(further), card=None))
+    add_book_to_world(engine, world, replace(book, entries=tuple(further), card=None))
     assert engine.idle(60)
     assert len(engine.store.everyone.worlds.vectors(world.id, "lore", name)) == 71

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from langchain_core.messages import BaseMessage
 
-from store.world.record import Edit, NewNode, Node
+from store.world.record import Edit, NewNode, StoryNode
 from tests.world.tale import Tale, fields
-from world.extract import MOST_TOLD
+from world.extraction.extract import MOST_TOLD
 
 PLACES = ("Mill", "Ford", "Tower", "Chapel", "Gate", "Bridge")
 
@@ -33,8 +33,8 @@ def answer(place: str, number: int) -> str:
     return f"You come to the {place} and take the key {number}a, because nobody else wants to have it in this weather."
 
 
-def play(told: Tale) -> list[Node]:
-    nodes = list[Node]()
+def play(told: Tale) -> list[StoryNode]:
+    nodes = list[StoryNode]()
     for number, place in enumerate(PLACES, 1):
         thing = f"key {number}a"
         nodes.append(
@@ -43,11 +43,11 @@ def play(told: Tale) -> list[Node]:
     return nodes
 
 
-def items(told: Tale, node: Node) -> set[str]:
+def items(told: Tale, node: StoryNode) -> set[str]:
     return set(told.state(node).items)
 
 
-def sent(nodes: list[Node]) -> list[tuple[str, str]]:
+def sent(nodes: list[StoryNode]) -> list[tuple[str, str]]:
     return [(node.question, node.answer) for node in nodes]
 
 
@@ -55,7 +55,7 @@ def test_an_edited_answer_is_read_and_what_came_after_it_stays(told: Tale) -> No
     nodes = play(told)
     history = sent(nodes)
     history[2] = (history[2][0], answer("Tower", 3).replace("key 3a", "map 3b"))
-    known = told.rows.known(None, history)
+    known = told.rows.find_known_history(None, history)
     assert (known.node.id, known.count) == (nodes[-1].id, 6)
     assert known.edits == (Edit(3, *history[2]),)
     end = told.rows.rebase(known.node, known.edits)
@@ -66,7 +66,7 @@ def test_an_edited_answer_is_read_and_what_came_after_it_stays(told: Tale) -> No
     assert told.state(end).me.location == "Bridge"
     assert items(told, nodes[-1]) == {f"key {number}a" for number in range(1, 7)}, "the line of before is as it was"
     assert len(told.light_calls) == 1, "what was read in the other turns is not asked for again"
-    again = told.rows.known(None, history)
+    again = told.rows.find_known_history(None, history)
     assert (again.node.id, again.edits) == (end.id, ())
     assert told.rows.rebase(known.node, known.edits).id == end.id
 
@@ -75,17 +75,18 @@ def test_an_edited_question_changes_nothing_of_the_state(told: Tale) -> None:
     nodes = play(told)
     history = sent(nodes)
     history[2] = ("I would rather sleep.", history[2][1])
-    known = told.rows.known(None, history)
+    known = told.rows.find_known_history(None, history)
     assert (known.node.id, known.edits) == (nodes[-1].id, ())
 
 
 def test_turns_in_the_words_of_a_script_are_the_same_and_learned(told: Tale) -> None:
     nodes = play(told)
     history = [(question, text.replace("wants", "wanted")) for question, text in sent(nodes)]
-    known = told.rows.known(None, history)
+    known = told.rows.find_known_history(None, history)
     assert (known.node.id, known.edits, len(known.wordings)) == (nodes[-1].id, (), 6)
-    told.rows.learn(told.world.id, known.wordings)
-    assert told.rows.known(None, history).wordings == ()
+    assert known.node is not None
+    told.rows.learn(known.node, known.wordings)
+    assert told.rows.find_known_history(None, history).wordings == ()
 
 
 def test_a_contradiction_that_an_edit_makes_is_found(told: Tale) -> None:
@@ -100,7 +101,7 @@ def test_a_contradiction_that_an_edit_makes_is_found(told: Tale) -> None:
 
 
 def test_turns_from_before_are_read_behind_the_answer_the_newest_first_and_not_all(told: Tale) -> None:
-    nodes = list[Node]()
+    nodes = list[StoryNode]()
     for number in range(1, MOST_TOLD + 6):
         text = answer(PLACES[number % 6], number)
         new = NewNode(f"({number}) What now?", (text,), text, "given")

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from store.world.record import LoreEntry, Node
+from store.world.record import LoreEntry, StoryNode
 from tests.world.tale import Tale
-from world.context import build
+from world.prompt.context import build_world_context
 
 LATER = 30
 """How many turns pass after it happened."""
@@ -29,14 +29,16 @@ def told(tmp_path: Path) -> Iterator[Tale]:
     told.close()
 
 
-def prompt(told: Tale, node: Node, question: str) -> str:
+def prompt(told: Tale, node: StoryNode, question: str) -> str:
     """The block that changes of the next prompt."""
     state = told.state(node)
-    given = told.source.given(told.rows, told.world, told.now(node), state, question, told.embedder.query(question))
-    return build(given).changing
+    given = told.source.gather_prompt_input(
+        told.rows, told.world, told.now(node), state, question, told.embedder.query(question)
+    )
+    return build_world_context(given).changing
 
 
-def pass_time(told: Tale, node: Node) -> Node:
+def pass_time(told: Tale, node: StoryNode) -> StoryNode:
     for number in range(LATER):
         node = told.say(node, f"길을 걷는다. {number}", mood="calm")
     told.idle()

@@ -15,16 +15,16 @@ from store.world.record import Changes
 from text.language import Language
 from world.block import value
 from world.block.effect import person, place, thing
-from world.block.effect.draft import SHARE, Draft
-from world.block.episode import episode
+from world.block.effect.draft import SHARE, ChangesDraft
+from world.block.episode import build_turn_episode
 from world.block.field import FIELDS, Field
-from world.block.lore import marks
-from world.block.refusal import sentence
-from world.block.template import is_template
-from world.block.value import Refused
+from world.block.lore import mark_touched_entries
+from world.block.reading.template import is_template
+from world.block.refusal import render_refusal
+from world.block.value import ValueRefusal
 from world.lore.lorebook import Lorebook
 from world.naming.resolve import NameResolver
-from world.state import State
+from world.story.state import StoryState
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,45 +38,40 @@ class Checked:
     absurd: bool = False
 
 
-def check(
-    fields: Mapping[Field, Any], state: State, book: Lorebook, turn: int, text: str, language: Language
+def check_block_fields(
+    fields: Mapping[Field, Any], state: StoryState, book: Lorebook, turn: int, text: str, language: Language
 ) -> Checked:
     """Returns the changes that a block leads to. ``state``: before the turn; ``turn``: its number; ``text``: question
     and answer as the reader sees them, for the lorebook entries that they mention; ``language``: the world's."""
-    draft = Draft(state, language, NameResolver(state, book, text))
-    given = {name: fields[name] for name in FIELDS if name in fields and _says(name, fields[name])}
+    draft = ChangesDraft(state, language, NameResolver(state, book, text))
+    given = {name: fields[name] for name in FIELDS if name in fields and _has_said_value(name, fields[name])}
     absurd = not _take_fields(draft, given)
     if absurd:
-        refusals = [sentence("", "absurd", language)]
-        draft = Draft(state, language, NameResolver(state, book, text), refusals=refusals)
+        refusals = [render_refusal("", "absurd", language)]
+        draft = ChangesDraft(state, language, NameResolver(state, book, text), refusals=refusals)
     after = draft.state(turn)
     lore, happened = (
-        marks(book, after, draft.find_touched(), text, turn, language),
-        episode(draft.deeds, after, turn, language),
+        mark_touched_entries(book, after, draft.find_touched(), text, turn, language),
+        build_turn_episode(draft.deeds, after, turn, language),
     )
     changes = replace(draft.changes(), lore=lore, episode=happened)
-    return Checked(changes, tuple(draft.refusals), _record(given), absurd)
+    return Checked(changes, tuple(draft.refusals), _record_fields(given), absurd)
 
 
-def _says(name: Field, given: Any) -> bool:
+def _has_said_value(name: Field, given: Any) -> bool:
     """Returns whether a value says something. That nobody travels along does; a field without a value does not."""
     nobody = name == "companions" and given not in (None, "")
     return (nobody or not value.is_nothing(given)) and not is_template(name, given)
 
 
-def nothing(state: State, book: Lorebook, turn: int, text: str, language: Language) -> Changes:
-    """Returns the changes of a turn without a block: what it mentions, and that it happened."""
-    return check({}, state, book, turn, text, language).changes
-
-
-def _take_fields(draft: Draft, given: Mapping[Field, Any]) -> bool:
+def _take_fields(draft: ChangesDraft, given: Mapping[Field, Any]) -> bool:
     """Takes the fields; returns False when the block as a whole is worthless."""
     for name, take in _TAKE.items():
         if name not in given:
             continue
         try:
             take(draft, given[name], given)
-        except Refused as error:
+        except ValueRefusal as error:
             if error.code == "too_many":
                 return False
             draft.refuse(name, error)
@@ -84,11 +79,11 @@ def _take_fields(draft: Draft, given: Mapping[Field, Any]) -> bool:
     return len(given) < 2 or draft.unreadable <= SHARE * len(given)
 
 
-def _set_mood(draft: Draft, given: Any, _: Mapping[Field, Any]) -> None:
-    draft.mood = value.name(given, value.WORD_CHARS)
+def _set_mood(draft: ChangesDraft, given: Any, _: Mapping[Field, Any]) -> None:
+    draft.mood = value.read_name_value(given, value.WORD_CHARS)
 
 
-_TAKE: dict[Field, Callable[[Draft, Any, Mapping[Field, Any]], None]] = {
+_TAKE: dict[Field, Callable[[ChangesDraft, Any, Mapping[Field, Any]], None]] = {
     "companions": person.set_companions,
     "location": place.move_player,
     "location_moved": place.check_moved,
@@ -108,7 +103,7 @@ _TAKE: dict[Field, Callable[[Draft, Any, Mapping[Field, Any]], None]] = {
 same turn is met first; what is dropped and taken up again is held at the end."""
 
 
-def _record(given: Mapping[Field, Any]) -> dict[str, Any]:
+def _record_fields(given: Mapping[Field, Any]) -> dict[str, Any]:
     """Returns the fields as JSON data: YAML also knows dates and sets."""
     plain: dict[str, Any] = json.loads(json.dumps(given, default=str, ensure_ascii=False))
     return plain

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from store.world.record import Episode
 from text.language import Language
-from world.state import State
+from world.story.state import StoryState
 
 MOST_NAMES = 4
 _LABELS: dict[str, dict[Language, str]] = {
@@ -39,26 +39,26 @@ class Deeds:
     places: list[str] = field(default_factory=list)
 
 
-def episode(deeds: Deeds, after: State, turn: int, language: Language) -> Episode:
+def build_turn_episode(deeds: Deeds, after: StoryState, turn: int, language: Language) -> Episode:
     """Returns the episode of a turn. ``after``: the state after it."""
     told = [
-        _named("died", deeds.died, language),
-        _named("met", deeds.met, language),
-        _named("left", deeds.left, language),
-        _named("gained", deeds.gained, language),
-        _named("lost", deeds.lost, language),
-        _named("related", [_relation(*one) for one in deeds.related], language),
+        _render_named_list("died", deeds.died, language),
+        _render_named_list("met", deeds.met, language),
+        _render_named_list("left", deeds.left, language),
+        _render_named_list("gained", deeds.gained, language),
+        _render_named_list("lost", deeds.lost, language),
+        _render_named_list("related", [_render_relation_change(*one) for one in deeds.related], language),
         f"HP {deeds.hp:+d}" if deeds.hp else "",
-        _named("places", deeds.places, language),
+        _render_named_list("places", deeds.places, language),
         _LABELS["moved"][language] if deeds.moved else "",
     ]
     text = ", ".join(filter(None, told)) or _LABELS["nothing"][language]
     others = [name for one in deeds.related for name in one[:2]]
     people = dict.fromkeys(name for name in (*deeds.met, *deeds.left, *deeds.died, *others) if name != after.player)
-    return Episode(turn, after.me.location, text, tuple(people), importance(deeds))
+    return Episode(turn, after.me.location, text, tuple(people), rate_importance(deeds))
 
 
-def importance(deeds: Deeds) -> float:
+def rate_importance(deeds: Deeds) -> float:
     """Returns how important a turn is, 0.1 to 1: a death counts most, then a first meeting, then items."""
     strongest = max((abs(delta) for *_, delta in deeds.related), default=0)
     weights = (
@@ -74,10 +74,10 @@ def importance(deeds: Deeds) -> float:
     return max(weights)
 
 
-def _named(label: str, names: list[str], language: Language) -> str:
+def _render_named_list(label: str, names: list[str], language: Language) -> str:
     more = " …" if len(names) > MOST_NAMES else ""
     return f"{_LABELS[label][language]}: {', '.join(names[:MOST_NAMES])}{more}" if names else ""
 
 
-def _relation(one: str, other: str, kind: str, delta: int) -> str:
+def _render_relation_change(one: str, other: str, kind: str, delta: int) -> str:
     return f"{one} → {other} {kind} ({delta:+d})".replace("  ", " ")

@@ -44,13 +44,13 @@ _OTHER: dict[Field, tuple[str, ...]] = {
 }
 
 
-def plain(name: str) -> str:
+def normalise_field_name(name: str) -> str:
     """Returns a name in the form in which names are compared: without case, spaces, hyphens, and marks around it."""
     return re.sub(r"[\s_-]+", "", name.strip("\"'`*_ ").casefold())
 
 
 BY_NAME: dict[str, Field] = {
-    plain(name): field for field in FIELDS for name in (field, field.replace("_", " "), *_OTHER[field])
+    normalise_field_name(name): field for field in FIELDS for name in (field, field.replace("_", " "), *_OTHER[field])
 }
 _WRITTEN = {name for field in FIELDS for name in (field, field.replace("_", " "), *_OTHER[field])}
 NAMES: tuple[str, ...] = tuple(sorted(_WRITTEN, key=len, reverse=True))
@@ -70,7 +70,7 @@ _OPEN_MARKS = re.compile(_MARKS)
 def field_of(line: str) -> Field | None:
     """Returns the field that a line says, or None."""
     match = LINE.match(line)
-    return BY_NAME.get(plain(match[1])) if match else None
+    return BY_NAME.get(normalise_field_name(match[1])) if match else None
 
 
 def is_asked_for(line: str) -> bool:
@@ -85,9 +85,11 @@ def may_become(line: str) -> bool:
     rest = line[match.end() if match else 0 :].casefold()
     if not rest or re.fullmatch(r"[-*•]|\d{1,2}[.)]?", rest):
         return True
-    return any(name.startswith(rest) or (rest.startswith(name) and _tail(rest[len(name) :])) for name in _LOWER)
+    return any(
+        name.startswith(rest) or (rest.startswith(name) and _is_field_rest(rest[len(name) :])) for name in _LOWER
+    )
 
 
-def _tail(rest: str) -> bool:
+def _is_field_rest(rest: str) -> bool:
     """Returns whether what follows a name can still be the rest of a field's line."""
     return not rest.strip(" \t\"'`*_") or rest.lstrip(" \t\"'`*_")[0] in ":：="

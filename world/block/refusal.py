@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from text.hangul import particles
+from text.hangul import fit_particles
 from text.language import Language
 
 _TEXTS: dict[str, dict[Language, str]] = {
@@ -36,8 +36,8 @@ _TEXTS: dict[str, dict[Language, str]] = {
 }
 
 
-def sentence(field: str, code: str, language: Language, **values: object) -> str:
+def render_refusal(field: str, code: str, language: Language, **values: object) -> str:
     """Returns why a field was not taken; without a field about the whole block."""
     text = _TEXTS[code][language].format(**values)
     whole = f"{field}: {text}." if field else f"{text}."
-    return particles(whole) if language == "ko" else whole
+    return fit_particles(whole) if language == "ko" else whole

@@ -34,7 +34,7 @@ _TO_PLACE = re.compile(r"(?P<name>[^:：→,\n]+?)\s*(?:->|→|=>|[:：])\s*(?P<
 """A person with a place, in one text."""
 
 
-class Refused(ValueError):
+class ValueRefusal(ValueError):
     """A value that is not taken. ``code``, ``values``: of the sentence that says why (``world.block.refusal``)."""
 
     def __init__(self, code: str, **values: object) -> None:
@@ -61,22 +61,22 @@ def is_nothing(value: Any) -> bool:
     return value is None or value == {}
 
 
-def name(value: Any, longest: int = NAME_CHARS) -> str:
-    """Returns a name on one line. Raises ``Refused``."""
+def read_name_value(value: Any, longest: int = NAME_CHARS) -> str:
+    """Returns a name on one line. Raises ``ValueRefusal``."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         value = str(value)
     if not isinstance(value, str):
-        raise Refused("not_text")
+        raise ValueRefusal("not_text")
     text = value.strip().strip("\"'`*")
     if _CONTROL.search(text):
-        raise Refused("control")
+        raise ValueRefusal("control")
     if len(text) > longest:
-        raise Refused("too_long", size=len(text), limit=longest)
+        raise ValueRefusal("too_long", size=len(text), limit=longest)
     return " ".join(text.split())
 
 
-def names(value: Any) -> list[str]:
-    """Returns a list of names, which may be written as one text with commas. Raises ``Refused``."""
+def read_name_values(value: Any) -> list[str]:
+    """Returns a list of names, which may be written as one text with commas. Raises ``ValueRefusal``."""
     if isinstance(value, str):
         value = re.split(r"[,、;\n]", value.strip().removeprefix("[").removesuffix("]"))
     if isinstance(value, Mapping):
@@ -84,24 +84,24 @@ def names(value: Any) -> list[str]:
     if not isinstance(value, list | tuple):
         value = [value]
     if len(value) > MOST_ENTRIES:
-        raise Refused("too_many", limit=MOST_ENTRIES)
-    given = [_inner(one) for one in value if not is_nothing(one)]
-    return list(dict.fromkeys(name(one) for one in given))
+        raise ValueRefusal("too_many", limit=MOST_ENTRIES)
+    given = [_extract_inner_name(one) for one in value if not is_nothing(one)]
+    return list(dict.fromkeys(read_name_value(one) for one in given))
 
 
-def places(value: Any) -> dict[str, str]:
+def read_person_places(value: Any) -> dict[str, str]:
     """Returns people with the place of each, empty where none is said: ``{Lina: the mill}``, «Lina → the mill»,
-    ``{name: Lina, location: the mill}``. Raises ``Refused``."""
+    ``{name: Lina, location: the mill}``. Raises ``ValueRefusal``."""
     if isinstance(value, Mapping) and "name" not in value:
         entries: list[Any] = [{"name": key, "location": item} for key, item in value.items()]
     else:
         entries = value if isinstance(value, list) else [value]
     if len(entries) > MOST_ENTRIES:
-        raise Refused("too_many", limit=MOST_ENTRIES)
+        raise ValueRefusal("too_many", limit=MOST_ENTRIES)
     found: dict[str, str] = {}
     for entry in entries:
         for person, place in _split_place(entry):
-            found[name(person)] = "" if is_nothing(place) else name(place)
+            found[read_name_value(person)] = "" if is_nothing(place) else read_name_value(place)
     return found
 
 
@@ -109,30 +109,30 @@ def _split_place(entry: Any) -> list[tuple[str, Any]]:
     """Returns the people that an entry names, each with his place."""
     if isinstance(entry, Mapping):
         keys = ("location", "place", "to", "위치", "장소")
-        inner = _inner(entry)
+        inner = _extract_inner_name(entry)
         if inner is None and len(entry) == 1:
             return [(str(key), item) for key, item in entry.items()]
         return [(inner, next((entry[key] for key in keys if key in entry), None))] if inner is not None else []
     if isinstance(entry, str) and (match := _TO_PLACE.fullmatch(entry.strip())):
         return [(match["name"], match["place"])]
-    return [(one, None) for one in names(entry)]
+    return [(one, None) for one in read_name_values(entry)]
 
 
-def _inner(value: Any) -> Any:
+def _extract_inner_name(value: Any) -> Any:
     """Returns the name in an object that has one, and a text without the dash of a list."""
     if isinstance(value, Mapping):
         return next((value[key] for key in ("name", "이름") if key in value), None)
     return re.sub(r"^\s*[-*•]\s+", "", value) if isinstance(value, str) else value
 
 
-def things(value: Any) -> list[tuple[str, int | None]]:
+def read_thing_counts(value: Any) -> list[tuple[str, int | None]]:
     """Returns a list of things with how many of each, None where that is not said: «gold coin ×30», «물약 2개»,
-    ``{potion: 2}``, ``{name: potion, count: 2}``. Raises ``Refused``."""
+    ``{potion: 2}``, ``{name: potion, count: 2}``. Raises ``ValueRefusal``."""
     if isinstance(value, Mapping) and value and all(_is_count(one) for one in value.values()):
         value = [f"{key} ×{count}" for key, count in value.items()]
     if isinstance(value, list):
         value = [_write_thing(one) for one in value]
-    return [_split_count(one) for one in names(value)]
+    return [_split_count(one) for one in read_name_values(value)]
 
 
 def _is_count(value: Any) -> bool:
@@ -147,7 +147,7 @@ def _write_thing(value: Any) -> Any:
     if len(value) == 1:
         ((name_, count),) = value.items()
         return f"{name_} ×{count}" if _is_count(count) else value
-    return f"{_inner(value)} ×{count}" if _is_count(count) else value
+    return f"{_extract_inner_name(value)} ×{count}" if _is_count(count) else value
 
 
 def _split_count(text: str) -> tuple[str, int | None]:
@@ -157,41 +157,41 @@ def _split_count(text: str) -> tuple[str, int | None]:
     return text, None
 
 
-def number(value: Any, most: int) -> int:
-    """Returns a whole number between ``-most`` and ``most``. Raises ``Refused``."""
+def read_whole_number(value: Any, most: int) -> int:
+    """Returns a whole number between ``-most`` and ``most``. Raises ``ValueRefusal``."""
     if isinstance(value, bool):
-        raise Refused("not_number")
+        raise ValueRefusal("not_number")
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, str) and (match := _NUMBER.fullmatch(value.strip())):
         value = int("".join(match[1].split()).replace("−", "-"))
     if not isinstance(value, int):
-        raise Refused("not_number")
+        raise ValueRefusal("not_number")
     if abs(value) > most:
-        raise Refused("too_large", number=value, limit=most)
+        raise ValueRefusal("too_large", number=value, limit=most)
     return value
 
 
-def truth(value: Any) -> bool:
-    """Returns true or false. Raises ``Refused``."""
+def read_truth_value(value: Any) -> bool:
+    """Returns true or false. Raises ``ValueRefusal``."""
     if isinstance(value, bool):
         return value
     if isinstance(value, str) and value.strip().casefold() in (*_YES, *_NO):
         return value.strip().casefold() in _YES
-    raise Refused("not_truth")
+    raise ValueRefusal("not_truth")
 
 
-def relation(value: Any) -> RelationChange:
-    """Returns one change of a relation. Raises ``Refused``."""
+def read_relation_change(value: Any) -> RelationChange:
+    """Returns one change of a relation. Raises ``ValueRefusal``."""
     if not isinstance(value, Mapping):
-        raise Refused("not_relation")
+        raise ValueRefusal("not_relation")
     known = {str(key).strip().casefold(): item for key, item in value.items()}
     pair = [next((known[key] for key in keys if key in known), None) for keys in (("from", "누가"), ("to", "누구에게"))]
     if any(is_nothing(one) for one in pair):
-        raise Refused("not_relation")
-    one, other = map(name, pair)
+        raise ValueRefusal("not_relation")
+    one, other = map(read_name_value, pair)
     kind, delta = known.get("type", known.get("유형", "")), known.get("delta", known.get("변화", 0))
     if one == other:
-        raise Refused("not_relation")
-    word = "" if is_nothing(kind) else name(kind, WORD_CHARS)
-    return RelationChange(one, other, word, 0 if is_nothing(delta) else number(delta, MOST_DELTA))
+        raise ValueRefusal("not_relation")
+    word = "" if is_nothing(kind) else read_name_value(kind, WORD_CHARS)
+    return RelationChange(one, other, word, 0 if is_nothing(delta) else read_whole_number(delta, MOST_DELTA))

@@ -21,7 +21,7 @@ _DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplemented
 _PICTURES = ("assets/icon/image/main.png", "assets/main.png")
 
 
-def bad(name: str, code: str, **values: object) -> BadBook:
+def build_book_error(name: str, code: str, **values: object) -> BadBook:
     """Returns the error of a file that cannot be read, by its code in ``PROBLEMS``."""
     reason = PROBLEMS[code].format(**values)
     return BadBook(name=name, reason=reason, reason_code=code, **values)
@@ -32,36 +32,36 @@ def is_png(data: bytes) -> bool:
     return data.startswith(_SIGNATURE)
 
 
-def is_zip(data: bytes) -> bool:
+def is_zip_book(data: bytes) -> bool:
     """Returns whether the data begins like a ZIP archive, or holds one behind a picture, as RisuAI writes CHARX."""
     return data.startswith(b"PK\x03\x04") or (data[:2] == b"\xff\xd8" and zipfile.is_zipfile(io.BytesIO(data)))
 
 
 def card_in_png(data: bytes, name: str) -> bytes:
     """Returns the JSON in a picture's text chunk. Raises ``BadBook`` for a picture without one."""
-    texts = dict(_texts(data, name))
+    texts = dict(_list_png_texts(data, name))
     for keyword in _CHUNKS:
         if keyword in texts:
             try:
                 return base64.b64decode(texts[keyword], validate=True)
             except binascii.Error as error:
-                raise bad(name, "damaged") from error
-    raise bad(name, "no_card")
+                raise build_book_error(name, "damaged") from error
+    raise build_book_error(name, "no_card")
 
 
-def _texts(data: bytes, name: str) -> Iterator[tuple[bytes, bytes]]:
-    for kind, content in _chunks(data, name):
+def _list_png_texts(data: bytes, name: str) -> Iterator[tuple[bytes, bytes]]:
+    for kind, content in _list_png_chunks(data, name):
         if kind == b"tEXt":
             keyword, _, text = content.partition(b"\0")
             yield keyword, text
 
 
-def _chunks(data: bytes, name: str) -> Iterator[tuple[bytes, bytes]]:
+def _list_png_chunks(data: bytes, name: str) -> Iterator[tuple[bytes, bytes]]:
     at = len(_SIGNATURE)
     while at + 8 <= len(data):
         size, kind = struct.unpack(">I4s", data[at : at + 8])
         if at + 12 + size > len(data):
-            raise bad(name, "damaged")
+            raise build_book_error(name, "damaged")
         yield kind, data[at + 8 : at + 8 + size]
         at += 12 + size
 
@@ -73,19 +73,19 @@ def card_in_charx(data: bytes, name: str, limit: int) -> tuple[bytes, bytes]:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             names = archive.namelist()
             if "card.json" not in names:
-                raise bad(name, "no_card")
-            card = _member(archive, "card.json", limit)
+                raise build_book_error(name, "no_card")
+            card = _read_zip_member(archive, "card.json", limit)
             picture = next((one for one in _PICTURES if one in names), "")
-            content = _member(archive, picture, limit - len(card)) if picture else b""
+            content = _read_zip_member(archive, picture, limit - len(card)) if picture else b""
     except _DAMAGED as error:
-        raise bad(name, "damaged") from error
+        raise build_book_error(name, "damaged") from error
     return card, content if is_png(content) else b""
 
 
-def _member(archive: zipfile.ZipFile, name: str, room: int) -> bytes:
+def _read_zip_member(archive: zipfile.ZipFile, name: str, room: int) -> bytes:
     member = archive.getinfo(name)
     if member.flag_bits & 1 or member.compress_type not in _KNOWN:
-        raise bad(name, "locked")
+        raise build_book_error(name, "locked")
     with archive.open(member) as file:
         content = file.read(room + 1)
     if len(content) > room:
@@ -96,24 +96,24 @@ def _member(archive: zipfile.ZipFile, name: str, room: int) -> bytes:
 def png_with(picture: bytes, cards: dict[bytes, bytes]) -> bytes:
     """Returns a picture that holds the cards, each under its keyword, in place of the cards that it held."""
     pieces = [_SIGNATURE]
-    for kind, content in _chunks(picture or blank(), "picture"):
+    for kind, content in _list_png_chunks(picture or make_blank_picture(), "picture"):
         if kind == b"tEXt" and content.partition(b"\0")[0] in _CHUNKS:
             continue
         if kind == b"IEND":
-            pieces += [_chunk(b"tEXt", key + b"\0" + base64.b64encode(card)) for key, card in cards.items()]
-        pieces.append(_chunk(kind, content))
+            pieces += [_write_png_chunk(b"tEXt", key + b"\0" + base64.b64encode(card)) for key, card in cards.items()]
+        pieces.append(_write_png_chunk(kind, content))
     return b"".join(pieces)
 
 
-def blank(width: int = 400, height: int = 600) -> bytes:
+def make_blank_picture(width: int = 400, height: int = 600) -> bytes:
     """Returns a plain picture for a card that has none."""
     line = b"\0" + bytes((96, 108, 140)) * width
     head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     parts = ((b"IHDR", head), (b"IDAT", zlib.compress(line * height, 9)), (b"IEND", b""))
-    return _SIGNATURE + b"".join(_chunk(kind, content) for kind, content in parts)
+    return _SIGNATURE + b"".join(_write_png_chunk(kind, content) for kind, content in parts)
 
 
-def _chunk(kind: bytes, content: bytes) -> bytes:
+def _write_png_chunk(kind: bytes, content: bytes) -> bytes:
     return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
 
 

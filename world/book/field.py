@@ -35,7 +35,7 @@ PROBLEMS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class BookProblem:
     """What was wrong in a file. ``place``: where, such as ``entries[3]``; ``code``: of ``PROBLEMS``; ``values``: the
     names and numbers in its sentence; ``left_out``: whether the entry at this place was left out."""
 
@@ -51,14 +51,14 @@ class Problem:
 
 
 class WrongField(ValueError):
-    """A field has a value that its format does not allow. ``code``, ``values``: as of a ``Problem``."""
+    """A field has a value that its format does not allow. ``code``, ``values``: as of a ``BookProblem``."""
 
     def __init__(self, code: str, **values: object) -> None:
         self.code, self.values = code, values
         super().__init__(PROBLEMS[code].format(**values))
 
 
-def _itself(value: Any) -> Any:
+def _write_plain_value(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
@@ -70,7 +70,7 @@ class Field:
 
     paths: tuple[str, ...]
     take: Callable[[str, Any], Any]
-    give: Callable[[Any], Any] = _itself
+    give: Callable[[Any], Any] = _write_plain_value
     always: bool = False
 
     def find(self, raw: Mapping[str, Any]) -> str | None:
@@ -98,59 +98,59 @@ def set_at(raw: dict[str, Any], path: str, value: Any) -> None:
 # --- readers ----------------------------------------------------------------------------------------
 
 
-def text(name: str, value: Any) -> str:
+def read_text_field(name: str, value: Any) -> str:
     """Reads a text; numbers are taken as their digits, null as empty."""
     if value is None:
         return ""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise WrongField("not_text", field=name, kind=_kind(value))
+        raise WrongField("not_text", field=name, kind=_name_json_kind(value))
     return str(value)
 
 
-def texts(name: str, value: Any) -> tuple[str, ...]:
+def read_texts_field(name: str, value: Any) -> tuple[str, ...]:
     """Reads a list of texts, or one text with commas."""
     if value is None:
         return ()
     if isinstance(value, str):
         value = value.split(",")
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-        raise WrongField("not_texts", field=name, kind=_kind(value))
+        raise WrongField("not_texts", field=name, kind=_name_json_kind(value))
     return tuple(one.strip() for one in value if one.strip())
 
 
-def flag(name: str, value: Any) -> bool:
+def read_flag_field(name: str, value: Any) -> bool:
     """Reads true or false; null is false."""
     if value is None or isinstance(value, bool):
         return bool(value)
     if value in (0, 1):
         return bool(value)
-    raise WrongField("not_flag", field=name, kind=_kind(value))
+    raise WrongField("not_flag", field=name, kind=_name_json_kind(value))
 
 
 def no_flag(name: str, value: Any) -> bool:
     """Reads the opposite of a flag."""
-    return not flag(name, value)
+    return not read_flag_field(name, value)
 
 
-def read_number(name: str, value: Any) -> float:
+def read_number_field(name: str, value: Any) -> float:
     """Reads a number, also one in a text; below 0 is 0."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise WrongField("not_number", field=name, kind=_kind(value))
+        raise WrongField("not_number", field=name, kind=_name_json_kind(value))
     try:
         read = float(value or 0)
     except (ValueError, OverflowError) as error:
-        raise WrongField("not_number", field=name, kind=_kind(value)) from error
+        raise WrongField("not_number", field=name, kind=_name_json_kind(value)) from error
     if read != read or abs(read) > 1e9:
-        raise WrongField("not_number", field=name, kind=_kind(value))
+        raise WrongField("not_number", field=name, kind=_name_json_kind(value))
     return int(read) if read.is_integer() else read
 
 
-def read_count(name: str, value: Any) -> int:
+def read_count_field(name: str, value: Any) -> int:
     """Reads a whole number from 0 on; true is 1."""
-    return max(0, int(value if isinstance(value, bool) else read_number(name, value)))
+    return max(0, int(value if isinstance(value, bool) else read_number_field(name, value)))
 
 
-def choice(known: Sequence[str], *others: str) -> Callable[[str, Any], str]:
+def make_choice_reader(known: Sequence[str], *others: str) -> Callable[[str, Any], str]:
     """Returns a reader for one of these words, or its place in their order."""
 
     def read(name: str, value: Any) -> str:
@@ -163,7 +163,7 @@ def choice(known: Sequence[str], *others: str) -> Callable[[str, Any], str]:
     return read
 
 
-def layer(name: str, value: Any) -> Layer:
+def read_layer_field(name: str, value: Any) -> Layer:
     """Reads one of Gieok's own layers from ``extensions.gieok``."""
     for known in get_args(Layer):
         if value == known:
@@ -171,7 +171,7 @@ def layer(name: str, value: Any) -> Layer:
     raise WrongField("not_known", field=name, known=", ".join(get_args(Layer)))
 
 
-def _kind(value: Any) -> str:
+def _name_json_kind(value: Any) -> str:
     """Returns the kind of a value by its name in JSON."""
     kinds = {dict: "object", list: "array", str: "string", bool: "boolean", type(None): "null"}
     return kinds.get(type(value), "number")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from store.world.record import Layer, LoreEntry
-from world.book.field import Field, WrongField, layer, set_at, value_at
+from world.book.field import Field, WrongField, read_layer_field, set_at, value_at
 from world.lore.decorator import decorator_lines, read_decorators
 from world.lore.pattern import add_slashes, is_pattern
 from world.lore.rule import NO_RULE, Rule, is_keyed, rule_of
@@ -49,7 +49,7 @@ class EntryForm:
         rule = replace(decorated.rule, patterns=patterns)
         title = (values.get("title") or values.get("comment") or (keys or patterns or (content[:30],))[0]).strip()
         _check_entry(content, title)
-        ours = _ours(raw)
+        ours = _read_earlier_export(raw)
         own = ours.get("rule", {} if "layer" in ours else rule.plain)
         usual_layer: Layer = "A1" if rule.constant else "A2"
         return LoreEntry(
@@ -57,7 +57,7 @@ class EntryForm:
             keyword=title[:KEYWORD_CHARS],
             content=content,
             category=str(ours.get("category") or values.get("category") or ""),
-            layer=layer("extensions.gieok.layer", ours["layer"]) if "layer" in ours else usual_layer,
+            layer=read_layer_field("extensions.gieok.layer", ours["layer"]) if "layer" in ours else usual_layer,
             keys=tuple(dict.fromkeys(keys)),
             location=str(ours.get("location") or ""),
             enabled=bool(values.get("enabled", ours.get("enabled", True))),
@@ -159,7 +159,7 @@ def _check_entry(content: str, title: str) -> None:
         raise WrongField("empty", field="content")
 
 
-def _ours(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+def _read_earlier_export(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     """Returns what an earlier export of Gieok noted in the entry."""
     ours = value_at(raw, "extensions.gieok")
     return ours if isinstance(ours, Mapping) else {}

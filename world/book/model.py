@@ -7,8 +7,8 @@ from typing import Any
 
 from store.world.record import LoreEntry
 from text.language import Language
-from world.book.field import Problem
-from world.macro import Names
+from world.book.field import BookProblem
+from world.lore.macro import Names
 
 _HEADINGS: dict[Language, dict[str, str]] = {
     "en": {
@@ -108,6 +108,6 @@ class Book:
     name: str
     entries: tuple[LoreEntry, ...]
     card: Card | None = None
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[BookProblem, ...] = ()
     extra: dict[str, Any] = field(default_factory=dict)
     origin: Origin | None = None

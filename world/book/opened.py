@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from world.book.field import Problem
+from world.book.field import BookProblem
 from world.book.form import EntryForm
 from world.lore.rule import NO_RULE, Rule
 
@@ -24,7 +24,7 @@ class OpenedFile:
     path: tuple[str, ...]
     usual: Rule = NO_RULE
     card: dict[str, Any] | None = None
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[BookProblem, ...] = ()
 
     @property
     def place(self) -> str:

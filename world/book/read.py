@@ -14,18 +14,18 @@ from typing import Any
 
 from errors import FileTooLarge
 from store.world.record import LoreEntry
-from text.clean import clean
-from world.book.container import bad, card_in_charx, card_in_png, is_png, is_zip
-from world.book.field import Problem, WrongField
+from text.clean import clean_text
+from world.book.container import build_book_error, card_in_charx, card_in_png, is_png, is_zip_book
+from world.book.field import BookProblem, WrongField
 from world.book.format import OPENERS
 from world.book.format.card import VERSIONS
 from world.book.format.risu import is_folder
 from world.book.model import Book, Card, Origin
 from world.book.opened import OpenedFile
 from world.lore.decorator import read_decorators
+from world.lore.macro import KNOWN, read_macros
 from world.lore.pattern import compile_pattern
 from world.lore.rule import Rule, rule_of
-from world.macro import KNOWN, read_macros
 
 LIMIT = 30_000_000
 """Largest file in bytes."""
@@ -35,37 +35,37 @@ MOST_ENTRIES = 5000
 def read_book(data: bytes, name: str = "") -> Book:
     """Returns what a file holds. ``name``: the file's, for a book without a name of its own. Raises ``BadBook``,
     ``FileTooLarge``."""
-    value, picture = _json(data, name)
+    value, picture = _load_book_json(data, name)
     try:
         opened = next(filter(None, (open_(value) for open_ in OPENERS)), None)
         if opened is None:
-            raise bad(name, "no_book")
+            raise build_book_error(name, "no_book")
         return _Reading(opened).book(value, data, picture, name)
     except WrongField as error:
-        raise bad(name, error.code, **error.values) from error
+        raise build_book_error(name, error.code, **error.values) from error
 
 
-def _json(data: bytes, name: str) -> tuple[Any, bytes]:
+def _load_book_json(data: bytes, name: str) -> tuple[Any, bytes]:
     """Returns the JSON of the file, and its picture. Raises ``BadBook``."""
     if len(data) > LIMIT:
         raise FileTooLarge(size=len(data), limit=LIMIT)
     content, picture = data, b""
     if is_png(data):
         content, picture = card_in_png(data, name), data
-    elif is_zip(data):
+    elif is_zip_book(data):
         content, picture = card_in_charx(data, name, LIMIT)
     try:
-        return _cleaned(json.loads(content.decode("utf-8-sig"))), picture
+        return _clean_json_value(json.loads(content.decode("utf-8-sig"))), picture
     except (ValueError, RecursionError) as error:
-        raise bad(name, "no_json" if content is data else "damaged") from error
+        raise build_book_error(name, "no_json" if content is data else "damaged") from error
 
 
-def _cleaned(value: Any) -> Any:
+def _clean_json_value(value: Any) -> Any:
     if isinstance(value, str):
-        return clean(value)
+        return clean_text(value)
     if isinstance(value, list):
-        return [_cleaned(one) for one in value]
-    return {clean(key): _cleaned(one) for key, one in value.items()} if isinstance(value, dict) else value
+        return [_clean_json_value(one) for one in value]
+    return {clean_text(key): _clean_json_value(one) for key, one in value.items()} if isinstance(value, dict) else value
 
 
 @dataclass
@@ -74,20 +74,24 @@ class _Reading:
 
     opened: OpenedFile
     entries: list[LoreEntry] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[BookProblem] = field(default_factory=list)
     others: list[tuple[str, Any]] = field(default_factory=list)
 
     def book(self, value: Any, data: bytes, picture: bytes, name: str) -> Book:
         """Reads all entries and returns the book."""
         opened, given = self.opened, self.opened.entries
-        for at, (key, raw) in enumerate(_each(given, opened.place)):
+        for at, (key, raw) in enumerate(_list_keyed_entries(given, opened.place)):
             if at >= MOST_ENTRIES:
-                self.problems.append(Problem(opened.place, "too_many", {"limit": MOST_ENTRIES}))
+                self.problems.append(BookProblem(opened.place, "too_many", {"limit": MOST_ENTRIES}))
                 break
-            self._take(key, raw, _name_place(opened.place, key, isinstance(given, list)))
+            self._take(key, raw, _name_entry_place(opened.place, key, isinstance(given, list)))
         root = _strip_entries(value, opened.path)
         fields = root["data"] if opened.kind in VERSIONS.values() else opened.card  # without the entries
-        card = None if opened.card is None else Card(_title(opened.card, opened.title), dict(fields or {}), picture)
+        card = (
+            None
+            if opened.card is None
+            else Card(_choose_card_title(opened.card, opened.title), dict(fields or {}), picture)
+        )
         title = opened.title or (card.name if card else "") or name.rpartition(".")[0] or name
         return Book(
             title,
@@ -100,7 +104,7 @@ class _Reading:
                 opened.path if given is not None else (),
                 isinstance(given, Mapping),
                 tuple(self.others),
-                data if is_png(data) or is_zip(data) else b"",
+                data if is_png(data) or is_zip_book(data) else b"",
             ),
         )
 
@@ -108,17 +112,19 @@ class _Reading:
         """Adds one entry with what does nothing here; or the reason why it is none."""
         form = self.opened.form
         if is_folder(raw):
-            self._leave(key, raw, Problem(place, "folder", {"field": str(raw.get("comment") or "folder")}))
+            self._leave(key, raw, BookProblem(place, "folder", {"field": str(raw.get("comment") or "folder")}))
             return
         try:
             entry = form.read(raw, _merge_rules(form.usual, self.opened.usual), key)
         except WrongField as error:
-            self._leave(key, raw, Problem(place, error.code, error.values))
+            self._leave(key, raw, BookProblem(place, error.code, error.values))
             return
         self.entries.append(entry)
-        self.problems += (Problem(place, code, {"key": what}, left_out=False) for code, what in _without_effect(entry))
+        self.problems += (
+            BookProblem(place, code, {"key": what}, left_out=False) for code, what in _without_effect(entry)
+        )
 
-    def _leave(self, key: str, raw: Any, problem: Problem) -> None:
+    def _leave(self, key: str, raw: Any, problem: BookProblem) -> None:
         self.others.append((key, raw))
         self.problems.append(problem)
 
@@ -142,7 +148,7 @@ def _is_unknown(key: str) -> bool:
     return key.startswith("/") and key.rfind("/") > 0 and compile_pattern(key) is None
 
 
-def _each(given: Any, place: str) -> Iterator[tuple[str, Any]]:
+def _list_keyed_entries(given: Any, place: str) -> Iterator[tuple[str, Any]]:
     """Yields every entry with its key in the file: of lists their numbers, of SillyTavern's objects their names."""
     if isinstance(given, Mapping):
         yield from given.items()
@@ -152,7 +158,7 @@ def _each(given: Any, place: str) -> Iterator[tuple[str, Any]]:
         raise WrongField("not_entries", field=place)
 
 
-def _name_place(place: str, key: str, listed: bool) -> str:
+def _name_entry_place(place: str, key: str, listed: bool) -> str:
     return f"{place}[{key}]" if listed else f"{place}.{key}"
 
 
@@ -172,6 +178,6 @@ def _strip_entries(value: Any, path: tuple[str, ...]) -> Any:
     return root
 
 
-def _title(card: Mapping[str, Any], other: str) -> str:
+def _choose_card_title(card: Mapping[str, Any], other: str) -> str:
     name = card.get("name")
     return name.strip() if isinstance(name, str) and name.strip() else other

@@ -10,8 +10,8 @@ import json
 from collections.abc import Callable
 from typing import Any, Literal, get_args
 
-from text.clean import encodable
-from world.book.container import charx_with, is_png, is_zip, png_with
+from text.clean import escape_surrogates
+from world.book.container import charx_with, is_png, is_zip_book, png_with
 from world.book.form import EntryForm
 from world.book.format import FORMS
 from world.book.model import Book, Card, Origin
@@ -48,8 +48,8 @@ def write_again(book: Book) -> bytes:
         return png_with(
             origin.container, {b"chara" if older else b"ccv3": _encode_json(_card_json(book, "2" if older else "3"))}
         )
-    if is_zip(origin.container):
-        return _charx(book)
+    if is_zip_book(origin.container):
+        return _write_charx_card(book)
     if origin.kind in ("card_v2", "card_v3"):
         return _encode_json(_card_json(book, origin.kind[-1]))
     form = next((FORMS[one] for one in (entry.extra.get("format") for entry in book.entries) if one in FORMS), None)
@@ -108,15 +108,15 @@ def _world_info(book: Book) -> bytes:
     return _of_kind(book, "world_info", FORMS["world_info"], {"name": book.name, "entries": ...})
 
 
-def _risu(book: Book) -> bytes:
+def _write_risu_book(book: Book) -> bytes:
     return _of_kind(book, "risu", FORMS["risu"], {"type": "risu", "ver": 1, "data": ...})
 
 
-def _novelai(book: Book) -> bytes:
+def _write_novelai_book(book: Book) -> bytes:
     return _of_kind(book, "novelai", FORMS["novelai"], {"lorebookVersion": 5, "entries": ...})
 
 
-def _agnai(book: Book) -> bytes:
+def _write_agnai_book(book: Book) -> bytes:
     usual = {"kind": "memory", "name": book.name, "description": "", "entries": ...}
     return _of_kind(book, "agnai", FORMS["agnai"], usual)
 
@@ -159,16 +159,16 @@ def _write_card_entries(book: Book) -> Any:
     return _under_keys(list(zip(keys, entries, strict=False)), [])
 
 
-def _png(book: Book) -> bytes:
+def _write_png_card(book: Book) -> bytes:
     origin, picture = book.origin, book.card.picture if book.card else b""
     container = origin.container if origin is not None and is_png(origin.container) else picture
     older, newer = _encode_json(_card_json(book, "2")), _encode_json(_card_json(book, "3"))
     return png_with(container, {b"chara": older, b"ccv3": newer})
 
 
-def _charx(book: Book) -> bytes:
+def _write_charx_card(book: Book) -> bytes:
     origin = book.origin
-    archive = origin.container if origin is not None and is_zip(origin.container) else b""
+    archive = origin.container if origin is not None and is_zip_book(origin.container) else b""
     return charx_with(_encode_json(_card_json(book, "3")), book.card.picture if book.card else b"", archive)
 
 
@@ -183,14 +183,14 @@ _WRITERS: dict[Format, Callable[[Book], bytes]] = {
     "world_info": _world_info,
     "card_v2": lambda book: _encode_json(_card_json(book, "2")),
     "card_v3": lambda book: _encode_json(_card_json(book, "3")),
-    "card_png": _png,
-    "charx": _charx,
+    "card_png": _write_png_card,
+    "charx": _write_charx_card,
     "lorebook_v3": _lorebook_v3,
-    "risu": _risu,
-    "novelai": _novelai,
-    "agnai": _agnai,
+    "risu": _write_risu_book,
+    "novelai": _write_novelai_book,
+    "agnai": _write_agnai_book,
 }
 
 
 def _encode_json(value: Any) -> bytes:
-    return encodable(json.dumps(value, ensure_ascii=False, indent=1)).encode("utf-8")
+    return escape_surrogates(json.dumps(value, ensure_ascii=False, indent=1)).encode("utf-8")

@@ -21,10 +21,10 @@ from langgraph.runtime import Runtime
 from pydantic import ValidationError
 
 import prompt
-from model.call.stream import Model, complete
+from model.call.stream import Model, complete_answer
 from world.curator.desk import Desk
-from world.curator.material import opening
-from world.curator.tool import tools
+from world.curator.material import build_agent_messages
+from world.curator.tool import make_curator_tools
 
 ROUNDS = 12
 """The most calls of the model."""
@@ -57,15 +57,17 @@ class CuratorContext:
 
 def agent_node(state: CuratorState, runtime: Runtime[CuratorContext]) -> dict[str, Any]:
     """Asks the model. Calls whose arguments are no JSON count as none."""
-    answer = complete(runtime.context.model, state["messages"], stop=runtime.context.stop)
+    answer = complete_answer(runtime.context.model, state["messages"], stop=runtime.context.stop)
     plain = AIMessage(answer.text, tool_calls=answer.tool_calls)
     return {"messages": [plain], "rounds": state["rounds"] + 1}
 
 
-def tool_node(state: CuratorState, runtime: Runtime[CuratorContext]) -> dict[str, Any]:
+def run_curator_tools(state: CuratorState, runtime: Runtime[CuratorContext]) -> dict[str, Any]:
     """Runs the calls in order; a failure goes back to the model as text."""
-    calls = _calls(state)
-    results = [ToolMessage(_result(call, runtime.context.tools), tool_call_id=str(call["id"])) for call in calls]
+    calls = _read_tool_calls(state)
+    results = [
+        ToolMessage(_call_curator_tool(call, runtime.context.tools), tool_call_id=str(call["id"])) for call in calls
+    ]
     return {"messages": results, "called": state["called"] + len(calls)}
 
 
@@ -74,7 +76,7 @@ def again_node(state: CuratorState, runtime: Runtime[CuratorContext]) -> dict[st
     return {"messages": [HumanMessage(runtime.context.again)]}
 
 
-def _result(call: ToolCall, known: Mapping[str, BaseTool]) -> str:
+def _call_curator_tool(call: ToolCall, known: Mapping[str, BaseTool]) -> str:
     tool = known.get(call["name"])
     if tool is None:
         return f"There is no tool {call['name']!r}. Available tools: {', '.join(known)}."
@@ -85,44 +87,44 @@ def _result(call: ToolCall, known: Mapping[str, BaseTool]) -> str:
         return f"The arguments of {tool.name} are not valid: {problems}. Correct them and call again."
 
 
-def _calls(state: CuratorState) -> list[ToolCall]:
+def _read_tool_calls(state: CuratorState) -> list[ToolCall]:
     last = state["messages"][-1]
     return last.tool_calls if isinstance(last, AIMessage) else []
 
 
-def _next(state: CuratorState) -> str:
+def _route_curator(state: CuratorState) -> str:
     if state["rounds"] >= ROUNDS:
         return END
-    if _calls(state):
+    if _read_tool_calls(state):
         return "tools"
     return END if state["called"] or state["rounds"] >= IDLE else "again"
 
 
-def _build() -> Any:
+def _build_curator_graph() -> Any:
     graph = StateGraph(CuratorState, context_schema=CuratorContext)
     graph.add_node("agent", agent_node)
-    graph.add_node("tools", tool_node)
+    graph.add_node("tools", run_curator_tools)
     graph.add_node("again", again_node)
     graph.add_edge(START, "agent")
-    graph.add_conditional_edges("agent", _next, ["tools", "again", END])
+    graph.add_conditional_edges("agent", _route_curator, ["tools", "again", END])
     graph.add_edge("tools", "agent")
     graph.add_edge("again", "agent")
     return graph.compile(checkpointer=False)
 
 
-GRAPH = _build()
+GRAPH = _build_curator_graph()
 
 
-def curate(desk: Desk, model: BaseChatModel, stop: threading.Event | None) -> int:
+def curate_by_agent(desk: Desk, model: BaseChatModel, stop: threading.Event | None) -> int:
     """Lets the agent work at the desk; returns how often the model was called. Raises ``CuratorFailed``, ``Stopped``
     and the model's own errors."""
-    known = {tool.name: tool for tool in tools(desk)}
-    again = prompt.render("world_curator_again", desk.language)
+    known = {tool.name: tool for tool in make_curator_tools(desk)}
+    again = prompt.render_prompt("world_curator_again", desk.language)
     context = CuratorContext(model.bind_tools(list(known.values())), known, again, stop)
-    start = CuratorState(messages=opening(desk), rounds=0, called=0)
+    start = CuratorState(messages=build_agent_messages(desk), rounds=0, called=0)
     end: CuratorState = GRAPH.invoke(start, {"recursion_limit": 4 * ROUNDS}, context=context)
     if not end["called"]:
         raise CuratorFailed("the model called no tool")
-    if _calls(end):
+    if _read_tool_calls(end):
         raise CuratorFailed(f"the model came to no end in {ROUNDS} rounds")
     return end["rounds"]

@@ -6,17 +6,19 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Literal
 
-from store.world.record import DEAD, HELD, LOST, Changes, Character, Item, LeftOut
-from text.clean import clean
+from store.world.record import DEAD, HELD, LOST, Changes, Character, LeftOutName, PlayerItem
+from text.clean import clean_text
 from world.block.value import MOST_COUNT, MOST_HP, NAME_CHARS, WORD_CHARS
 from world.curator.notebook import Unfit
 from world.naming.spelling import find_spelling
-from world.state import State
+from world.story.state import StoryState
 
 CorrectedField = Literal["location", "hp", "status", "companion", "count", "strength", "type"]
 
 
-def correct_row(state: State, name: str, field: CorrectedField, value: str, other: str = "") -> tuple[Changes, Changes]:
+def correct_row(
+    state: StoryState, name: str, field: CorrectedField, value: str, other: str = ""
+) -> tuple[Changes, Changes]:
     """Returns the row of a person, thing, place or relation as it is, and as it is to be. ``other``: whom a relation is
     to. Raises ``Unfit`` for a name or value that does not fit."""
     if field in ("strength", "type"):
@@ -35,7 +37,7 @@ def correct_row(state: State, name: str, field: CorrectedField, value: str, othe
     raise Unfit(f"{name!r} has no {field}.")
 
 
-def leave_names_out(state: State, names: Iterable[str]) -> tuple[Changes, Changes]:
+def leave_names_out(state: StoryState, names: Iterable[str]) -> tuple[Changes, Changes]:
     """Returns the changes that leave names out of live_state.md, and those before. Raises ``Unfit`` for unknown ones
     and for what is in play now."""
     here = state.me.location
@@ -46,8 +48,8 @@ def leave_names_out(state: State, names: Iterable[str]) -> tuple[Changes, Change
         near = person is not None and not person.dead and here and person.location == here
         if name in (state.player, here) or near or (thing is not None and thing.status == HELD):
             raise Unfit(f"{name!r} is in play now and stays.")
-    before = tuple(LeftOut(name, state.is_left_out(name)) for name in found)
-    return Changes(left_out=before), Changes(left_out=tuple(map(LeftOut, found)))
+    before = tuple(LeftOutName(name, state.is_left_out(name)) for name in found)
+    return Changes(left_out=before), Changes(left_out=tuple(map(LeftOutName, found)))
 
 
 def _known_name(name: str, known: Iterable[str]) -> str:
@@ -58,7 +60,7 @@ def _known_name(name: str, known: Iterable[str]) -> str:
     return found
 
 
-def _correct_person(state: State, one: Character, field: CorrectedField, value: str) -> Character:
+def _correct_person(state: StoryState, one: Character, field: CorrectedField, value: str) -> Character:
     if field == "hp":
         return replace(one, hp=_check_number(value, 0, MOST_HP))
     if field == "companion":
@@ -73,7 +75,7 @@ def _correct_person(state: State, one: Character, field: CorrectedField, value: 
     return replace(one, status=status, sightings=0, companion=one.companion and status != DEAD)
 
 
-def _correct_thing(one: Item, field: CorrectedField, value: str) -> Item:
+def _correct_thing(one: PlayerItem, field: CorrectedField, value: str) -> PlayerItem:
     if field == "count":
         count = _check_number(value, 0, MOST_COUNT)
         return replace(one, count=count, status=HELD) if count else replace(one, status=LOST, count=1)
@@ -83,7 +85,7 @@ def _correct_thing(one: Item, field: CorrectedField, value: str) -> Item:
 
 
 def _correct_relation(
-    state: State, name: str, other: str, field: CorrectedField, value: str
+    state: StoryState, name: str, other: str, field: CorrectedField, value: str
 ) -> tuple[Changes, Changes]:
     pair = (_known_name(name, state.characters), _known_name(other, state.characters))
     row = state.relations.get(pair)
@@ -95,7 +97,7 @@ def _correct_relation(
 
 
 def _check_text(text: str, longest: int) -> str:
-    plain = " ".join(clean(text).split())
+    plain = " ".join(clean_text(text).split())
     if not plain or len(plain) > longest:
         raise Unfit(f"The value has {len(plain)} characters; 1 to {longest} are allowed.")
     return plain

@@ -11,42 +11,48 @@ from typing import Literal
 
 from errors import GieokError
 from model.modelset import ModelSet
-from store.world.record import Node, World
+from store.world.record import StoryNode, World
 from world.curator import agent, plain
-from world.curator.desk import EVERY, Desk, Noted, desk
+from world.curator.desk import EVERY, Desk, NotedFinding, build_curator_desk
 from world.curator.notebook import Unfit
-from world.curator.row import Rows
-from world.state import State
+from world.curator.row import CuratorRows
+from world.story.state import StoryState
 
 log = logging.getLogger("gieok.world")
 
 Way = Literal["agent", "plain", "code"]
-Look = Callable[[Node], list[Noted]]
+Look = Callable[[StoryNode], list[NotedFinding]]
 """Returns the contradictions that code sees in a turn."""
 
 
-def curate(
-    rows: Rows, world: World, node: Node, state: State, models: ModelSet, look: Look, stop: threading.Event | None
+def curate_story_line(
+    rows: CuratorRows,
+    world: World,
+    node: StoryNode,
+    state: StoryState,
+    models: ModelSet,
+    look: Look,
+    stop: threading.Event | None,
 ) -> Way:
     """Curates the line that ends with the turn ``node`` and writes the result; returns who did it.
 
     The profile of the curator's model says whether it calls tools itself and whether it is trusted with the memory of a
     story at all. Raises ``Stopped``; then nothing was written.
     """
-    table = desk(rows, world, node, state, models.context_size)
+    table = build_curator_desk(rows, world, node, state, models.context_size)
     profile = models.curator_profile or models.profile
-    ways: list[tuple[Way, Callable[[Desk], object]]] = [("code", lambda one: _look(one, look))]
+    ways: list[tuple[Way, Callable[[Desk], object]]] = [("code", lambda one: _report_code_findings(one, look))]
     if profile.folds == "model":
-        ways.insert(0, ("plain", lambda one: plain.curate(one, models.curator or models.chat, stop)))
+        ways.insert(0, ("plain", lambda one: plain.curate_by_call(one, models.curator or models.chat, stop)))
         if profile.tools == "native":
-            ways.insert(0, ("agent", lambda one: agent.curate(one, models.curator or models.chat, stop)))
-    way, worked = _first(table, ways)
+            ways.insert(0, ("agent", lambda one: agent.curate_by_agent(one, models.curator or models.chat, stop)))
+    way, worked = _run_first_way(table, ways)
     worked.put_down()
     log.info("curator of turn %d: %s, %d findings", node.turn, way, len(worked.notes))
     return way
 
 
-def _first(table: Desk, ways: list[tuple[Way, Callable[[Desk], object]]]) -> tuple[Way, Desk]:
+def _run_first_way(table: Desk, ways: list[tuple[Way, Callable[[Desk], object]]]) -> tuple[Way, Desk]:
     """Returns the first way that works, and its desk; what a failed one did on its desk is dropped."""
     for way, work in ways[:-1]:
         own = replace(table, notes=[], mends=[])
@@ -62,7 +68,7 @@ def _first(table: Desk, ways: list[tuple[Way, Callable[[Desk], object]]]) -> tup
     return way, table
 
 
-def _look(table: Desk, look: Look) -> None:
+def _report_code_findings(table: Desk, look: Look) -> None:
     """Reports what code sees in the last turns."""
     for node in table.turns(table.node.turn - EVERY + 1, table.node.turn):
         for one in look(node):

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from store.world.change import PARTS
-from store.world.change import plain as plain_changes
-from store.world.record import Changes, Finding, FindingKind, LoreEntry, Node, World
+from store.world.change import build_plain_changes as plain_changes
+from store.world.record import Changes, FindingKind, LoreEntry, StoryFinding, StoryNode, World
 from text.fold import fold_name
 from text.language import Language
 from world.curator.notebook import Unfit
-from world.curator.row import Rows
-from world.curator.story import SHORT, Story, story
-from world.state import State
-from world.story import Stories
+from world.curator.row import CuratorRows
+from world.curator.story import SHORT, Story, load_curated_story
+from world.story.state import StoryState
+from world.story.story import Stories
 
 EVERY = 10
 """The curator looks at a line of a story every so many turns."""
@@ -24,7 +24,7 @@ FINDINGS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Noted:
+class NotedFinding:
     """A finding that is to be reported."""
 
     kind: FindingKind
@@ -51,16 +51,16 @@ class Desk:
     ``shortened``: the shortened story, None to leave it. ``mends``: what it puts right in the tables.
     """
 
-    rows: Rows
+    rows: CuratorRows
     world: World
-    node: Node
-    state: State
+    node: StoryNode
+    state: StoryState
     since: int
     story: Story
-    earlier: Sequence[Finding]
+    earlier: Sequence[StoryFinding]
     memory: str
     chars: int
-    notes: list[Noted] = field(default_factory=list)
+    notes: list[NotedFinding] = field(default_factory=list)
     shortened: str | None = None
     mends: list[Mend] = field(default_factory=list)
 
@@ -70,11 +70,11 @@ class Desk:
         return self.world.language
 
     @property
-    def dismissed(self) -> list[Finding]:
+    def intended_findings(self) -> list[StoryFinding]:
         """Returns what the user called intended."""
         return [one for one in self.earlier if one.status == "dismissed"]
 
-    def turns(self, first: int, last: int) -> list[Node]:
+    def turns(self, first: int, last: int) -> list[StoryNode]:
         """Returns the turns of the line with these numbers, oldest first."""
         depth = max(0, self.node.turn - first) + 1
         return [one for one in self.rows.path(self.node, depth) if first <= one.turn <= last]
@@ -87,17 +87,17 @@ class Desk:
 
     def note(self, kind: FindingKind, subject: str, text: str) -> None:
         """Reports a contradiction. Raises ``Unfit`` for one that the user called intended or that is known."""
-        if not unknown(self.dismissed, kind, subject):
+        if not is_new_contradiction(self.intended_findings, kind, subject):
             raise Unfit("The user has dismissed this: it is intended. Do not report it; note in the memory that it is.")
-        if not unknown([*self.earlier, *self.notes], kind, subject):
+        if not is_new_contradiction([*self.earlier, *self.notes], kind, subject):
             raise Unfit("This is reported already.")
-        self.notes.append(Noted(kind, " ".join(subject.split()), text.strip()))
+        self.notes.append(NotedFinding(kind, " ".join(subject.split()), text.strip()))
 
     def mend(self, subject: str, reason: str, old: Changes, new: Changes) -> None:
         """Puts a table right. Raises ``Unfit`` where the user has undone the same, or without a reason."""
         if not reason.strip():
             raise Unfit("Say why: which turn tells it.")
-        undone = {(one.subject, str((one.mend or {}).get("new"))) for one in self.dismissed if one.mend}
+        undone = {(one.subject, str((one.mend or {}).get("new"))) for one in self.intended_findings if one.mend}
         if (subject, str(plain_changes(new))) in undone:
             raise Unfit("The user has undone this. Leave it.")
         self.mends.append(Mend(subject, " ".join(reason.split()), old, new))
@@ -123,7 +123,7 @@ class Desk:
                 rows.put_block(self.node, "story", self.shortened)
             rows.put_block(self.node, "narrative_memory", self.memory)
 
-    def _put_right(self, rows: Rows) -> None:
+    def _put_right(self, rows: CuratorRows) -> None:
         """Writes the mends whose rows are still as the curator saw them: the user may have corrected one meanwhile."""
         now = Stories(rows).state(self.node, self.world)
         for mend in self.mends:
@@ -135,7 +135,7 @@ class Desk:
             now = now.after(mend.new, now.turn)
 
 
-def _is_current(old: Changes, state: State) -> bool:
+def _is_current(old: Changes, state: StoryState) -> bool:
     """Returns whether rows are so in a state. Of a name that nobody left out there may be no row."""
     now = state.changes()
     rows = ((getattr(old, name), getattr(now, name)) for name, _, _ in PARTS if name != "left_out")
@@ -143,7 +143,7 @@ def _is_current(old: Changes, state: State) -> bool:
     return hidden and all(one in known for some, known in rows for one in some)
 
 
-def desk(rows: Rows, world: World, node: Node, state: State, context_size: int) -> Desk:
+def build_curator_desk(rows: CuratorRows, world: World, node: StoryNode, state: StoryState, context_size: int) -> Desk:
     """Returns the desk for the turn ``node``, whose state is ``state``. ``context_size``: of the model in tokens; the
     texts of ten turns take about half of it."""
     block = rows.block(node, "narrative_memory")
@@ -153,14 +153,14 @@ def desk(rows: Rows, world: World, node: Node, state: State, context_size: int) 
         node,
         state,
         rows.node(block.node).turn if block is not None else 0,
-        story(rows, node),
+        load_curated_story(rows, node),
         rows.findings(node, limit=FINDINGS),
         block.text if block is not None else "",
         max(LEAST_CHARS, min(MOST_CHARS, context_size // 4 // EVERY)),
     )
 
 
-def is_due(rows: Rows, node: Node) -> bool:
+def is_curation_due(rows: CuratorRows, node: StoryNode) -> bool:
     """Returns whether the curator should look at the line that ends with this turn."""
     if node.turn < EVERY:
         return False
@@ -168,20 +168,20 @@ def is_due(rows: Rows, node: Node) -> bool:
     return block is None or node.turn - rows.node(block.node).turn >= EVERY
 
 
-def unknown(earlier: Sequence[Finding | Noted], kind: FindingKind, subject: str) -> bool:
+def is_new_contradiction(earlier: Sequence[StoryFinding | NotedFinding], kind: FindingKind, subject: str) -> bool:
     """Returns whether a contradiction is to be reported: not one that is open or that the user called intended. One
     that the user accepted is reported when it comes again."""
-    about = (kind, plain(subject))
-    return not any((one.kind, plain(one.subject)) == about for one in earlier if _counts(one))
+    about = (kind, normalise_subject(subject))
+    return not any((one.kind, normalise_subject(one.subject)) == about for one in earlier if _is_blocking_finding(one))
 
 
-def _counts(one: Finding | Noted) -> bool:
-    return isinstance(one, Noted) or one.status != "accepted"
+def _is_blocking_finding(one: StoryFinding | NotedFinding) -> bool:
+    return isinstance(one, NotedFinding) or one.status != "accepted"
 
 
-def plain(subject: str) -> str:
+def normalise_subject(subject: str) -> str:
     """Returns a subject in the form in which two are compared."""
     return fold_name(subject)
 
 
-__all__ = ["EVERY", "Desk", "Noted", "desk", "is_due", "unknown"]
+__all__ = ["EVERY", "Desk", "NotedFinding", "build_curator_desk", "is_curation_due", "is_new_contradiction"]

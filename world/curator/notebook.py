@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from text.clean import clean
+from text.clean import clean_text
 
 LIMIT = 1500
 """The most characters of the memory."""
@@ -24,22 +24,22 @@ class Planned:
     text: str
 
 
-def edited(memory: str, old: str, new: str) -> str:
+def edit_memory_text(memory: str, old: str, new: str) -> str:
     """Returns the memory with ``old``, which must stand in it once, replaced by ``new``; with an empty ``old``, ``new``
     is added at the end. Raises ``Unfit``."""
     if not old.strip():
-        return rewritten(f"{memory}\n{new}")
+        return check_memory_text(f"{memory}\n{new}")
     count = memory.count(old)
     if count != 1:
         raise Unfit(
             f"The text to replace stands {count} times in the memory. Copy it exactly, long enough to be unique."
         )
-    return rewritten(memory.replace(old, new))
+    return check_memory_text(memory.replace(old, new))
 
 
-def rewritten(text: str) -> str:
+def check_memory_text(text: str) -> str:
     """Returns the text as a memory. Raises ``Unfit`` when it is too long."""
-    plain = re.sub(r"\n{3,}", "\n\n", clean(text)).strip()
+    plain = re.sub(r"\n{3,}", "\n\n", clean_text(text)).strip()
     if len(plain) > LIMIT:
         raise Unfit(
             f"The memory would have {len(plain)} characters; {LIMIT} are allowed. Shorten it with rewrite_memory."
@@ -50,22 +50,22 @@ def rewritten(text: str) -> str:
 def with_event(memory: str, turn: int, description: str) -> str:
     """Returns the memory with one more planned event, a line of its own. Raises ``Unfit``."""
     text = " ".join(description.split())
-    if any(one.text == text for one in planned(memory)):
+    if any(one.text == text for one in read_planned_events(memory)):
         raise Unfit("This event is planned already.")
-    return rewritten(f"{memory}\n- [{turn}] {text}")
+    return check_memory_text(f"{memory}\n- [{turn}] {text}")
 
 
-def planned(memory: str) -> list[Planned]:
+def read_planned_events(memory: str) -> list[Planned]:
     """Returns the planned events, the next one first."""
     events = (Planned(int(match[1]), match[2].strip()) for match in _PLANNED.finditer(memory))
     return sorted(events, key=lambda one: one.turn)
 
 
-def shortened(text: str) -> str:
+def shorten_memory_text(text: str) -> str:
     """Returns as many whole lines of a text as the memory takes, for a model that cannot be asked again."""
-    lines, kept = clean(text).strip().split("\n"), list[str]()
+    lines, kept = clean_text(text).strip().split("\n"), list[str]()
     for line in lines:
         if len("\n".join((*kept, line))) > LIMIT:
             break
         kept.append(line)
-    return "\n".join(kept) or clean(text).strip()[:LIMIT]
+    return "\n".join(kept) or clean_text(text).strip()[:LIMIT]

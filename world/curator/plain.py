@@ -10,12 +10,12 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from model.call.json_reply import complete_shaped, objects, shape
+from model.call.json_reply import build_response_format, complete_shaped, find_json_objects
 from store.world.record import FindingKind
 from world.curator.agent import CuratorFailed
 from world.curator.desk import Desk
-from world.curator.material import plain
-from world.curator.notebook import Unfit, shortened
+from world.curator.material import build_plain_messages
+from world.curator.notebook import Unfit, shorten_memory_text
 
 KINDS = ("dead_talks", "no_hp_fights", "two_places", "lost_item", "other")
 MOST = 10
@@ -31,7 +31,7 @@ _FINDING: dict[str, Any] = {
     "required": ["kind", "subject", "text"],
     "additionalProperties": False,
 }
-SHAPE = shape(
+SHAPE = build_response_format(
     "curation",
     {
         "type": "object",
@@ -53,29 +53,29 @@ class _Noted(BaseModel):
     text: str
 
 
-class _Reply(BaseModel):
+class _CuratorReply(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
     findings: tuple[_Noted, ...]
     memory: str
 
 
-def curate(desk: Desk, model: BaseChatModel, stop: threading.Event | None) -> None:
+def curate_by_call(desk: Desk, model: BaseChatModel, stop: threading.Event | None) -> None:
     """Puts the model's findings and its memory on the desk. An empty memory never replaces a text. Raises
     ``CuratorFailed`` for an unreadable reply, ``Stopped`` and the model's own errors."""
-    answer = complete_shaped(model, plain(desk), SHAPE, stop=stop)
-    reply = next(filter(None, map(_read, objects(answer.text))), None)
+    answer = complete_shaped(model, build_plain_messages(desk), SHAPE, stop=stop)
+    reply = next(filter(None, map(_read_curator_reply, find_json_objects(answer.text))), None)
     if reply is None:
         raise CuratorFailed("the reply is no JSON of findings and memory")
     for one in reply.findings[:MOST]:
         if one.subject.strip() and one.text.strip():
             with suppress(Unfit):
                 desk.note(one.kind, one.subject[:SUBJECT], one.text[:TEXT])
-    desk.memory = shortened(reply.memory) or desk.memory
+    desk.memory = shorten_memory_text(reply.memory) or desk.memory
 
 
-def _read(value: dict[str, Any]) -> _Reply | None:
+def _read_curator_reply(value: dict[str, Any]) -> _CuratorReply | None:
     try:
-        return _Reply.model_validate(value)
+        return _CuratorReply.model_validate(value)
     except ValidationError:
         return None

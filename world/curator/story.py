@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from model.call.token import estimate
-from store.world.record import Episode, Node
-from world.curator.notebook import planned
+from model.call.token import estimate_tokens
+from store.world.record import Episode, StoryNode
+from world.curator.notebook import read_planned_events
 from world.curator.row import StoryRows
-from world.state import RECENT
+from world.story.state import RECENT
 
 LINES = 50
 """The most lines of turns; a story of as many turns since it was last shortened is due to be shortened."""
@@ -43,25 +43,25 @@ class Story:
     def within(self, budget: int, before: int | None = None) -> str:
         """Returns the story for a prompt: the shortened text, the newest lines that the budget holds beside it, and
         what is planned. The last turns are left out: a prompt has them as its recent episodes. So are turn ``before``
-        and later ones, whose words stand in the prompt themselves (decision 57); None: no turn stands there."""
-        budget -= sum(estimate(line) for line in (self.text, *self.coming))
+        and later ones, whose words stand in the prompt themselves (decision 20); None: no turn stands there."""
+        budget -= sum(estimate_tokens(line) for line in (self.text, *self.coming))
         lines: list[str] = []
         older = self.episodes[: max(0, len(self.episodes) - RECENT)]
         for one in reversed([one for one in older if before is None or one.turn < before]):
-            budget -= estimate(f"{one.line}\n")
+            budget -= estimate_tokens(f"{one.line}\n")
             if budget < 0:
                 break
             lines.insert(0, one.line)
         return "\n".join(filter(None, (self.text, *lines, *self.coming)))
 
 
-def story(rows: StoryRows, node: Node) -> Story:
+def load_curated_story(rows: StoryRows, node: StoryNode) -> Story:
     """Returns the story up to and including this turn."""
     block, memory = rows.block(node, "story"), rows.block(node, "narrative_memory")
     until = rows.node(block.node).turn if block is not None else 0
     nodes = [one for one in rows.path(node, LINES) if one.turn > until]
     told = rows.episodes(node.world, [one.id for one in nodes])
     episodes = tuple(told[one.id] for one in nodes if one.id in told)
-    events = planned(memory.text) if memory is not None else []
+    events = read_planned_events(memory.text) if memory is not None else []
     coming = tuple(f"[Turn {one.turn}] {one.text}" for one in events if node.turn < one.turn <= node.turn + AHEAD)
     return Story(block.text if block is not None else "", until, episodes, node.turn - until, coming)

@@ -98,7 +98,7 @@ class Scan:
     of this request. ``names``, ``tags``: of the story's character. ``count``: messages there are, as SillyTavern counts
     them; ``answers``: those of the narrator. ``greeting``: the number of the greeting that the story began with, None
     where that is not known. ``seed``: the same for the same turn and answer. ``effects``: of the turn before
-    (``Decision.effects``).
+    (``ActivationDecision.effects``).
     """
 
     messages: tuple[tuple[str, str], ...] = ()
@@ -125,7 +125,7 @@ class Activation:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class BlockedEntry:
     """Why an entry is not active although a key of it was found. ``detail``: the key, the chance and the number drawn,
     the messages still to come."""
 
@@ -135,11 +135,11 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class ActivationDecision:
     """The active entries by id, and those whose key stands there while something keeps them out."""
 
     active: Mapping[int, Activation]
-    blocked: Mapping[int, Block]
+    blocked: Mapping[int, BlockedEntry]
     _timing: _Timing
     _entries: Mapping[int, KeyedEntry]
 
@@ -185,7 +185,7 @@ class _Timing:
         return plain | ({"seen": sorted(seen)} if seen else {})
 
 
-def decide(book: KeyedBook, scan: Scan, near: frozenset[int] = frozenset()) -> Decision:
+def decide_activation(book: KeyedBook, scan: Scan, near: frozenset[int] = frozenset()) -> ActivationDecision:
     """Returns which entries are active. ``near``: those that are among the nearest to the question by their vectors; it
     counts where the author asked for that."""
     return _Round(book, scan, near).run()
@@ -200,14 +200,14 @@ class _Round:
         self._waiting = {*book.always, *self._timing.sticky, *near} & book.by_id.keys()
         self._seen = set(self._waiting)
         self._active: dict[int, Activation] = {}
-        self._blocked: dict[int, Block] = {}
+        self._blocked: dict[int, BlockedEntry] = {}
         self._found: list[str] = []
         self._texts: dict[tuple[int, tuple[Source, ...], bool], ScannedText] = {}
         self._taken: set[str] = set()
         self._levels = sorted({rule.recursion_delay for rule in book.rules if rule.recursion_delay})
         self._level = self._levels.pop(0) if self._levels else 0
 
-    def run(self) -> Decision:
+    def run(self) -> ActivationDecision:
         new = [*(text for _, text in self._scan.messages[: self._book.depth]), *self._scan.sources.values()]
         for step in range(MOST_STEPS):
             hits = self._book.find(new) - self._seen
@@ -222,7 +222,7 @@ class _Round:
             self._found += new
             self._texts = {asked: text for asked, text in self._texts.items() if not asked[2]}
         blocked = {id: block for id, block in self._blocked.items() if id not in self._active}
-        return Decision(self._active, blocked, self._timing, self._book.by_id)
+        return ActivationDecision(self._active, blocked, self._timing, self._book.by_id)
 
     def _look(self, step: int) -> list[tuple[KeyedEntry, Activation]]:
         """Returns the waiting entries that are active at this step, the highest order first."""
@@ -301,14 +301,14 @@ class _Round:
     def _unless(self, entry: KeyedEntry, activation: Activation) -> Activation | None:
         """Returns the activation unless something other than keys keeps the entry out. Asked last, so that what is
         told about an entry begins with a key that stands there."""
-        hindrance = _hindrance(entry, self._scan, self._timing)
+        hindrance = _find_hindrance(entry, self._scan, self._timing)
         if hindrance is None:
             return activation
         self._block(entry, hindrance[0], activation.key, hindrance[1])
         return None
 
     def _block(self, entry: KeyedEntry, hindrance: Hindrance, key: str, detail: str = "") -> None:
-        self._blocked[entry.id] = Block(hindrance, key, detail)
+        self._blocked[entry.id] = BlockedEntry(hindrance, key, detail)
 
     # --- groups and chances ---------------------------------------------------------------------
 
@@ -380,7 +380,7 @@ class _Round:
         return int.from_bytes(digest, "big") / 2**64
 
 
-def _hindrance(entry: KeyedEntry, scan: Scan, timing: _Timing) -> tuple[Hindrance, str] | None:
+def _find_hindrance(entry: KeyedEntry, scan: Scan, timing: _Timing) -> tuple[Hindrance, str] | None:
     """Returns what other than keys keeps an entry out, with a detail."""
     rule, id = entry.rule, entry.id
     if rule.delay > scan.count:

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from model.call.token import estimate
+from model.call.token import estimate_tokens
 from store.world.record import LoreEntry, LoreMark
 from world.lore.activation import KeyedBook, KeyedEntry
+from world.lore.macro import NOBODY, Moment, Names, expand_macros, has_changing
 from world.lore.mention import Matcher, name
 from world.lore.rule import Rule, is_keyed, rule_of
-from world.macro import NOBODY, Moment, Names, expand, has_changing
 from world.naming.spelling import is_bent, reduce_name
 
 ALWAYS = ("A1", "A2")
@@ -45,7 +45,7 @@ class ReadyEntry:
         changing = has_changing(entry.content)
         return cls(entry, names, name(entry.location), text, _tokens(text), rule, fillers, changing)
 
-    def told(self, mark: LoreMark | None, moment: Moment | None = None) -> tuple[str, int]:
+    def render_line(self, mark: LoreMark | None, moment: Moment | None = None) -> tuple[str, int]:
         """Returns the line and its tokens: with the content that the story gave it, else the author's."""
         rewritten = mark is not None and mark.content is not None
         if not rewritten and not self.changing:
@@ -96,15 +96,17 @@ class Lorebook:
     def of(cls, entries: Iterable[LoreEntry], fillers: Names = NOBODY) -> Lorebook:
         """Builds the lorebook of these entries. ``fillers``: the names for the macros ``{{user}}`` and ``{{char}}``."""
         known = {entry.id: ReadyEntry.of(entry, fillers) for entry in entries}
-        names = _by((word, id) for id, ready in known.items() for word in ready.names)
-        places = _by((ready.home, id) for id, ready in known.items() if ready.home)
+        names = _group_ids_by_word((word, id) for id, ready in known.items() for word in ready.names)
+        places = _group_ids_by_word((ready.home, id) for id, ready in known.items() if ready.home)
         enabled = [ready for ready in known.values() if ready.entry.enabled]
         always = tuple(one.entry.id for one in enabled if one.rule is None and one.entry.layer in ALWAYS)
         keyed = KeyedBook(_ready_keyed(one, one.rule) for one in enabled if one.rule is not None)
         ids = frozenset(one.entry.id for one in enabled)
         called = {
             word: frozenset(found)
-            for word, found in _by((reduce_name(word), id) for word in names for id in names[word]).items()
+            for word, found in _group_ids_by_word(
+                (reduce_name(word), id) for word in names for id in names[word]
+            ).items()
         }
         matcher = Matcher(names)
         layered = {one.entry.id: one.entry.content for one in enabled if one.rule is None}
@@ -123,32 +125,32 @@ def _find_links(contents: Mapping[int, str], matcher: Matcher) -> dict[int, froz
     return {id: frozenset(others) for id, others in links.items()}
 
 
-def line(keyword: str, content: str) -> str:
+def render_entry_line(keyword: str, content: str) -> str:
     """Returns an entry as it stands in a prompt."""
     return f"- {keyword}: {content.strip()}".replace("\n", "\n  ")
 
 
 def _line_of(entry: LoreEntry, content: str, rule: Rule | None, fillers: Names, moment: Moment | None) -> str:
     """Returns an entry's line. A keyed one stands without its name, which its author wrote for himself."""
-    content = expand(content, fillers, str(entry.id), moment)
+    content = expand_macros(content, fillers, str(entry.id), moment)
     if rule is None:
-        return line(fillers.fill(entry.keyword), content)
+        return render_entry_line(fillers.fill(entry.keyword), content)
     return f"- {content.strip()}".replace("\n", "\n  ")
 
 
 def _ready_keyed(ready: ReadyEntry, rule: Rule) -> KeyedEntry:
     fill = ready.fillers.fill
-    content = expand(ready.entry.content, ready.fillers, str(ready.entry.id))
+    content = expand_macros(ready.entry.content, ready.fillers, str(ready.entry.id))
     return KeyedEntry.of(
         ready.entry.id, rule, [fill(key) for key in ready.entry.keys], [fill(key) for key in rule.secondary], content
     )
 
 
-_tokens = lru_cache(maxsize=16384)(estimate)
-"""The tokens of lorebook lines: more lines come back every turn than ``estimate`` remembers."""
+_tokens = lru_cache(maxsize=16384)(estimate_tokens)
+"""The tokens of lorebook lines: more lines come back every turn than ``estimate_tokens`` remembers."""
 
 
-def _by(pairs: Iterable[tuple[str, int]]) -> dict[str, tuple[int, ...]]:
+def _group_ids_by_word(pairs: Iterable[tuple[str, int]]) -> dict[str, tuple[int, ...]]:
     found: dict[str, list[int]] = defaultdict(list)
     for word, id in pairs:
         found[word].append(id)

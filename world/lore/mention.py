@@ -31,9 +31,9 @@ class Matcher:
 
     def __init__(self, words: Mapping[str, Iterable[int]]) -> None:
         """``words``: each word as its author wrote it, with the ids that it names."""
-        self._runs: dict[str, _Words] = defaultdict(_words)
-        self._pairs: dict[str, _Words] = defaultdict(_words)
-        self._signs: dict[str, _Words] = defaultdict(_words)
+        self._runs: dict[str, _Words] = defaultdict(_make_word_index)
+        self._pairs: dict[str, _Words] = defaultdict(_make_word_index)
+        self._signs: dict[str, _Words] = defaultdict(_make_word_index)
         for word, ids in words.items():
             if key := name(word):
                 run = _GLUED.match(key)
@@ -44,14 +44,14 @@ class Matcher:
         """Returns the ids of the entries that the text names."""
         flat = plain(text)
         found: set[int] = set()
-        for at, words in self._tried(flat):
+        for at, words in self._find_tried_words(flat):
             for length, known in words.items():
                 ids = known.get(flat[at : at + length])
-                if ids is not None and not ids <= found and _ends(flat, at + length):
+                if ids is not None and not ids <= found and _is_word_end(flat, at + length):
                     found |= ids
         return found
 
-    def _tried(self, flat: str) -> Iterator[tuple[int, _Words]]:
+    def _find_tried_words(self, flat: str) -> Iterator[tuple[int, _Words]]:
         """Yields the places of the text with the words that begin as it does there: with the same run of Latin letters,
         or with the same two signs."""
         runs, pairs, signs = self._runs.get, self._pairs.get, self._signs.get
@@ -65,10 +65,10 @@ _Words = dict[int, dict[str, set[int]]]
 """Words with their ids, by length: one look-up for each length serves a thousand words."""
 
 
-def _words() -> _Words:
+def _make_word_index() -> _Words:
     return defaultdict(dict)
 
 
-def _ends(flat: str, end: int) -> bool:
+def _is_word_end(flat: str, end: int) -> bool:
     """Returns whether a word that ends here is not the beginning of a longer one."""
     return end >= len(flat) or not (is_glued(flat[end]) and is_glued(flat[end - 1]))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from store.world.record import LoreEntry
-from world.lore.activation import Activation, Block, Decision
+from world.lore.activation import Activation, ActivationDecision, BlockedEntry
 from world.lore.lorebook import Lorebook
 from world.lore.rule import Position
 from world.lore.score import Scored
@@ -33,18 +33,20 @@ _ORDER: dict[Position, int] = {
 @dataclass(frozen=True, slots=True)
 class Packed:
     """What the prompt gets, highest score first; and what it does not get, with the reason. ``deepest``: the greatest
-    depth in the chat at which an entry may stand."""
+    depth in the chat at which an entry may stand. ``standing``: of the entries that stand with a turn that turn, by id
+    (``world.lore.standing``)."""
 
     taken: tuple[Scored, ...]
     left: tuple[tuple[Scored, Reason], ...]
     deepest: int = 1
+    standing: Mapping[int, int] = field(default_factory=dict)
 
     @property
     def text(self) -> str:
         """Returns the lines of the entries in the prompt: layered ones with the highest score first, keyed ones around
-        them as their authors ordered them. What stands behind the last message, or at a depth of its own, is not among
-        them."""
-        apart = {one.entry.id for one in (*self.last, *self.deep)}
+        them as their authors ordered them. What stands behind the last message, at a depth of its own or with a turn
+        is not among them."""
+        apart = {*(one.entry.id for one in (*self.last, *self.deep)), *self.standing}
         return "\n".join(one.text for one in sorted(self.taken, key=_order_of) if one.entry.id not in apart)
 
     @property
@@ -75,7 +77,7 @@ def _order_of(one: Scored) -> tuple[float, ...]:
     return (1,) if rule is None else (_ORDER[rule.position], -rule.depth if rule.position == "depth" else 0, rule.order)
 
 
-def pack(candidates: Iterable[Scored], budget: int, deepest: int = 1) -> Packed:
+def pack_lore_entries(candidates: Iterable[Scored], budget: int, deepest: int = 1) -> Packed:
     """Takes the candidates in their order while they fit; one that does not fit is left out and smaller ones may still
     come. Secrets that nobody has mentioned and candidates that have decayed are left out first."""
     taken: list[Scored] = []
@@ -83,7 +85,7 @@ def pack(candidates: Iterable[Scored], budget: int, deepest: int = 1) -> Packed:
     for one in candidates:
         if one.secret:
             left.append((one, "secret"))
-        elif one.decayed:
+        elif one.is_decayed:
             left.append((one, "decayed"))
         elif one.rule is not None and one.rule.budget_free:
             taken.append(one)
@@ -95,8 +97,8 @@ def pack(candidates: Iterable[Scored], budget: int, deepest: int = 1) -> Packed:
     return Packed(tuple(taken), tuple(left), deepest)
 
 
-def report(
-    packed: Packed, book: Lorebook, mentioned: Iterable[int], decision: Decision | None = None
+def build_lore_report(
+    packed: Packed, book: Lorebook, mentioned: Iterable[int], decision: ActivationDecision | None = None
 ) -> dict[str, Any]:
     """Returns as plain JSON which entries are in, which are out and why, and how many there are of every kind.
 
@@ -110,15 +112,22 @@ def report(
     reasons = Counter(reason for _, reason in packed.left)
     rest = len(book.enabled) - len(packed.taken) - len(packed.left) - len(blocked)
     ruled = [
-        {**_bare(book.entries[id].entry), "reason": "rule", "rule": _plain_reason(block)}
+        {**_report_bare_entry(book.entries[id].entry), "reason": "rule", "rule": _plain_reason(block)}
         for id, block in blocked.items()
     ]
     told = {
-        "in": [{**_told(one, active, packed.deepest), "tokens": one.tokens} for one in packed.taken],
+        "in": [
+            {
+                **_report_taken_entry(one, active, packed.deepest),
+                "tokens": one.tokens,
+                **({"stands": packed.standing[one.entry.id]} if one.entry.id in packed.standing else {}),
+            }
+            for one in packed.taken
+        ],
         "out": [
-            *({**_bare(entry), "reason": "disabled"} for entry in off),
+            *({**_report_bare_entry(entry), "reason": "disabled"} for entry in off),
             *ruled[:LISTED],
-            *({**_told(one, active), "reason": reason} for one, reason in packed.left[:LISTED]),
+            *({**_report_taken_entry(one, active), "reason": reason} for one, reason in packed.left[:LISTED]),
         ],
         "counts": {
             "in": len(packed.taken),
@@ -132,10 +141,10 @@ def report(
     return {**told, "effects": effects} if effects else told
 
 
-def _told(one: Scored, active: Mapping[int, Activation], deepest: int = 1) -> dict[str, Any]:
+def _report_taken_entry(one: Scored, active: Mapping[int, Activation], deepest: int = 1) -> dict[str, Any]:
     parts = {part: round(value, 4) for part, value in one.parts.items() if value}
     told = {
-        **_bare(one.entry),
+        **_report_bare_entry(one.entry),
         "score": round(one.score, 4),
         "parts": parts,
         "why": list(one.why),
@@ -148,9 +157,9 @@ def _told(one: Scored, active: Mapping[int, Activation], deepest: int = 1) -> di
     return told
 
 
-def _plain_reason(one: Activation | Block) -> dict[str, Any]:
+def _plain_reason(one: Activation | BlockedEntry) -> dict[str, Any]:
     return {name: value for name, value in asdict(one).items() if value}
 
 
-def _bare(entry: LoreEntry) -> dict[str, Any]:
+def _report_bare_entry(entry: LoreEntry) -> dict[str, Any]:
     return {"id": entry.id, "keyword": entry.keyword, "layer": entry.layer}

@@ -1,4 +1,4 @@
-"""Keys that are regular expressions in the manner of JavaScript, by an engine in linear time (RE2, decision 70).
+"""Keys that are regular expressions in the manner of JavaScript, by an engine in linear time (RE2, decision 21).
 
 A pattern of a foreign file may take any other engine for ever. RE2 has no back references and no lookaround; a
 lookaround at either end of a pattern only asks for a neighbour, which is written without one.
@@ -60,7 +60,7 @@ def compile_pattern(key: str) -> Regex | None:
         return None
     flags = "".join(flag for flag in "ims" if flag in match[2])
     source = f"(?{flags})" if flags else ""
-    source += ("\\A(?:" if "y" in match[2] else "(?:") + _without_lookaround(_translate(match[1])) + ")"
+    source += ("\\A(?:" if "y" in match[2] else "(?:") + _without_lookaround(_translate_pattern(match[1])) + ")"
     options = re2.Options()
     options.max_mem, options.log_errors = MOST_BYTES, False
     try:
@@ -70,7 +70,7 @@ def compile_pattern(key: str) -> Regex | None:
     return Regex(source, engine) if engine.programsize <= LARGEST else None
 
 
-def _translate(pattern: str) -> str:
+def _translate_pattern(pattern: str) -> str:
     """Returns a pattern of JavaScript as RE2 writes it."""
     return "".join(_translate_pieces(pattern.replace("[^]", r"[\s\S]").replace("[]", r"[^\s\S]")))
 
@@ -97,30 +97,34 @@ def _translate_pieces(pattern: str) -> Iterator[str]:
 def _without_lookaround(pattern: str) -> str:
     """Returns the pattern with what its alternatives ask of their neighbours written out: whether something is found
     stays the same."""
-    return "|".join(_edges(one) for one in _alternatives(pattern))
+    return "|".join(_translate_edges(one) for one in _split_alternatives(pattern))
 
 
-def _edges(pattern: str) -> str:
+def _translate_edges(pattern: str) -> str:
     if match := _BEHIND.match(pattern):
-        front = match[2] if match[1] == "=" else _unlike(re.findall(_ATOM, match[2], re.DOTALL), behind=True)
+        front = (
+            match[2] if match[1] == "=" else _build_unlike_pattern(re.findall(_ATOM, match[2], re.DOTALL), behind=True)
+        )
         pattern = front + pattern[match.end() :]
     if match := _AHEAD.search(pattern):
-        back = match[2] if match[1] == "=" else _unlike(re.findall(_ATOM, match[2], re.DOTALL), behind=False)
+        back = (
+            match[2] if match[1] == "=" else _build_unlike_pattern(re.findall(_ATOM, match[2], re.DOTALL), behind=False)
+        )
         pattern = pattern[: match.start()] + back
     return pattern
 
 
-def _unlike(atoms: list[str], *, behind: bool) -> str:
+def _build_unlike_pattern(atoms: list[str], *, behind: bool) -> str:
     """Returns a pattern for a neighbour that is not like these signs in a row: it ends, or differs somewhere."""
     if behind:
         last = atoms[-1]
-        more = f"|{_unlike(atoms[:-1], behind=True)}{last}" if len(atoms) > 1 else ""
-        return rf"(?:\A|{_negate(last)}{more})"
-    more = f"|{atoms[0]}{_unlike(atoms[1:], behind=False)}" if len(atoms) > 1 else ""
-    return rf"(?:\z|{_negate(atoms[0])}{more})"
+        more = f"|{_build_unlike_pattern(atoms[:-1], behind=True)}{last}" if len(atoms) > 1 else ""
+        return rf"(?:\A|{_negate_atom(last)}{more})"
+    more = f"|{atoms[0]}{_build_unlike_pattern(atoms[1:], behind=False)}" if len(atoms) > 1 else ""
+    return rf"(?:\z|{_negate_atom(atoms[0])}{more})"
 
 
-def _negate(atom: str) -> str:
+def _negate_atom(atom: str) -> str:
     if atom.startswith("[^"):
         return f"[{atom[2:]}"
     if atom.startswith("["):
@@ -128,7 +132,7 @@ def _negate(atom: str) -> str:
     return f"[^{atom}]"
 
 
-def _alternatives(pattern: str) -> list[str]:
+def _split_alternatives(pattern: str) -> list[str]:
     """Returns the alternatives of a pattern at its top level."""
     found, depth, begun, at, listed = [], 0, 0, 0, False
     while at < len(pattern):

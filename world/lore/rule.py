@@ -92,13 +92,16 @@ class Rule:
     @classmethod
     def of(cls, plain: Mapping[str, Any]) -> Rule:
         """Returns the rule that ``plain`` wrote. Unknown names, of a later version, are left out."""
-        return cls(**{name: _tuples(value) for name, value in plain.items() if name in cls.__slots__})
+        return cls(**{name: _convert_to_tuples(value) for name, value in plain.items() if name in cls.__slots__})
 
     @property
     def plain(self) -> dict[str, Any]:
         """Returns what differs from the defaults, as plain JSON."""
         values = ((one.name, getattr(self, one.name), one.default) for one in fields(self))
-        return {"keyed": True, **{name: _lists(value) for name, value, default in values if value != default}}
+        return {
+            "keyed": True,
+            **{name: _convert_to_lists(value) for name, value, default in values if value != default},
+        }
 
     @property
     def asks_history(self) -> bool:
@@ -109,6 +112,14 @@ class Rule:
     def asks_count(self) -> bool:
         """Whether the rule asks how many messages there are."""
         return bool(self.asks_history or self.delay or self.after_answers or self.every_answers)
+
+    @property
+    def is_lasting(self) -> bool:
+        """Whether what the entry says holds beyond the moment at which the rule fires: the rule asks for words alone,
+        and the entry has no place of its own."""
+        momentary = self.asks_count or self.groups or self.triggers or self.greeting is not None or self.chance < 100
+        negative = self.excluded or self.excluded_all or (self.secondary and self.logic in ("not_all", "not_any"))
+        return not momentary and not negative and not self.forced and self.position in ("before", "after")
 
 
 NO_RULE = Rule()
@@ -125,9 +136,9 @@ def rule_of(entry: LoreEntry) -> Rule:
     return Rule.of(entry.rule or {})
 
 
-def _tuples(value: Any) -> Any:
-    return tuple(_tuples(one) for one in value) if isinstance(value, list) else value
+def _convert_to_tuples(value: Any) -> Any:
+    return tuple(_convert_to_tuples(one) for one in value) if isinstance(value, list) else value
 
 
-def _lists(value: Any) -> Any:
-    return [_lists(one) for one in value] if isinstance(value, tuple) else value
+def _convert_to_lists(value: Any) -> Any:
+    return [_convert_to_lists(one) for one in value] if isinstance(value, tuple) else value

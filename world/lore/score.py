@@ -11,10 +11,10 @@ from typing import Literal, NamedTuple
 from store.world.record import Layer, LoreEntry, LoreMark
 from world.lore.activation import Activation
 from world.lore.lorebook import Lorebook, ReadyEntry
+from world.lore.macro import Moment
 from world.lore.mention import name
 from world.lore.rule import Rule
-from world.macro import Moment
-from world.state import State
+from world.story.state import StoryState
 
 NEAREST = 10
 """How many entries the search by vectors brings (specification 12.11)."""
@@ -45,7 +45,7 @@ class Scene:
     bonds: frozenset[str]
 
     @classmethod
-    def of(cls, state: State) -> Scene:
+    def of(cls, state: StoryState) -> Scene:
         """Returns the scene of a state."""
         me, here = name(state.player), name(state.me.location)
         further = state.further_names("person")
@@ -87,16 +87,16 @@ class Scored(NamedTuple):
         return {**gates, "layer": WEIGHTS[self.entry.layer]}
 
     @property
-    def decayed(self) -> bool:
+    def is_decayed(self) -> bool:
         """Whether the entry has been silent for too long (specification 12.10); not one with a rule, and no background
         of a place or person in play, which comes along by its link."""
         linked = "link" in self.why and self.entry.layer != SECRET
         return self.rule is None and not linked and self.silent > PATIENCE.get(self.entry.layer, self.silent)
 
 
-def scored(
+def score_lore_candidates(
     book: Lorebook,
-    state: State,
+    state: StoryState,
     mentioned: Iterable[int],
     cosines: Mapping[int, float],
     turn: int,
@@ -111,20 +111,20 @@ def scored(
     """
     scene = Scene.of(state)
     found = [
-        _scored(book.entries[id], state.lore.get(id), why, scene, cosines.get(id, 0.0), turn, moment)
-        for id, why in _candidates(book, state, scene, mentioned, cosines, active).items()
+        _score_lore_entry(book.entries[id], state.lore.get(id), why, scene, cosines.get(id, 0.0), turn, moment)
+        for id, why in _find_lore_candidates(book, state, scene, mentioned, cosines, active).items()
     ]
-    return sorted(found, key=_rank)
+    return sorted(found, key=_rank_scored_entry)
 
 
-def _rank(one: Scored) -> tuple[object, ...]:
+def _rank_scored_entry(one: Scored) -> tuple[object, ...]:
     yields = one.rule is not None and one.rule.yields
     return yields, not one.named, -one.score, one.entry.layer, one.entry.id
 
 
-def _candidates(
+def _find_lore_candidates(
     book: Lorebook,
-    state: State,
+    state: StoryState,
     scene: Scene,
     mentioned: Iterable[int],
     cosines: Mapping[int, float],
@@ -132,7 +132,7 @@ def _candidates(
 ) -> dict[int, tuple[Why, ...]]:
     """Returns the ids of the enabled candidates with what made them candidates. A keyed entry is one only when its rule
     has fired; the place and the people around then count for its score."""
-    here = {*_find_named(book, (scene.here,)), *_placed(book, state, scene.here)}
+    here = {*_find_named(book, (scene.here,)), *_find_placed_entries(book, state, scene.here)}
     near = _find_named(book, scene.near)
     ways: tuple[tuple[Why, Iterable[int]], ...] = (
         ("vector", find_nearest(book, cosines)),
@@ -167,7 +167,7 @@ def _find_named(book: Lorebook, names: Iterable[str]) -> set[int]:
     return {id for one in names for id in book.names.get(one, ())}
 
 
-def _placed(book: Lorebook, state: State, here: str) -> Iterator[int]:
+def _find_placed_entries(book: Lorebook, state: StoryState, here: str) -> Iterator[int]:
     """Yields the entries that the author or the story put at this place."""
     if not here:
         return
@@ -179,7 +179,7 @@ def _placed(book: Lorebook, state: State, here: str) -> Iterator[int]:
             yield id
 
 
-def _scored(
+def _score_lore_entry(
     ready: ReadyEntry,
     mark: LoreMark | None,
     why: tuple[Why, ...],
@@ -198,7 +198,7 @@ def _scored(
     named = "mentioned" in why
     last = turn if named else mark.last_mentioned if mark else 0
     score = cosine + place + npc + relation + WEIGHTS[entry.layer]
-    text, tokens = ready.told(mark, moment)
+    text, tokens = ready.render_line(mark, moment)
     secret = ready.rule is None and entry.layer == SECRET and not last
     silent = max(0, turn - last)
     return Scored(entry, score, cosine, place, npc, relation, why, silent, text, tokens, named, secret, ready.rule)

@@ -7,22 +7,23 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
-from store.world.change import changes_of, merged, plain, take_back
+from store.world.change import build_plain_changes, changes_of, merge_changes, take_back
 from store.world.record import ALIVE, Alias, AliasKind, Changes, Character, Location, Relation
-from world.naming.spelling import compare_people, reduce_name, without_remark, words_of
-from world.state import State
+from world.naming.person import compare_people, cut_given_name, parse_person
+from world.naming.spelling import reduce_name, without_remark, words_of
+from world.story.state import StoryState
 
 MOST = 20
 """The most questions that are asked at once."""
 
 
-def merge_names(state: State, kind: AliasKind, name: str, into: str) -> Changes:
+def merge_names(state: StoryState, kind: AliasKind, name: str, into: str) -> Changes:
     """Returns the changes that make one person or place of two. What is known of both goes to ``into``; the rows that
     are lost are kept with the alias, so that the two can be split again."""
     return _merge_people(state, name, into) if kind == "person" else _merge_places(state, name, into)
 
 
-def split_names(state: State, kind: AliasKind, name: str) -> Changes:
+def split_names(state: StoryState, kind: AliasKind, name: str) -> Changes:
     """Returns the changes that make somebody, or a place, of its own of a further name again. What else the merging
     changed is as it was before, where nothing has changed it since."""
     alias = state.aliases.get((kind, reduce_name(name)))
@@ -32,7 +33,7 @@ def split_names(state: State, kind: AliasKind, name: str) -> Changes:
         gone = Changes(locations=(Location(name),)) if kind == "place" else Changes((Character(name),))
     before, after = (changes_of(was.get(part) or {}) for part in ("before", "after"))
     apart = (Alias(kind, name, name), *((_mark_apart(kind, name, alias.of),) if alias is not None else ()))
-    return replace(merged(take_back(before, after, state.changes()), gone), aliases=apart)
+    return replace(merge_changes(take_back(before, after, state.changes()), gone), aliases=apart)
 
 
 def keep_names_apart(kind: AliasKind, one: str, other: str) -> Changes:
@@ -50,17 +51,18 @@ def _order_name(name: str) -> tuple[int, str]:
     return len(words_of(name)), name
 
 
-def find_unclear(state: State, kind: AliasKind) -> list[tuple[str, str]]:
+def find_unclear(state: StoryState, kind: AliasKind) -> list[tuple[str, str]]:
     """Returns the pairs of names that may be one, the one with fewer words first."""
     names = state.characters if kind == "person" else state.locations
-    pairs = _unclear(kind, names)
+    pairs = _find_unclear_pairs(kind, names)
     return [pair for pair in pairs if (kind, reduce_name(_mark_apart(kind, *pair).name)) not in state.aliases][:MOST]
 
 
-def _unclear(kind: AliasKind, names: Iterable[str]) -> Iterator[tuple[str, str]]:
+def _find_unclear_pairs(kind: AliasKind, names: Iterable[str]) -> Iterator[tuple[str, str]]:
     by_word: dict[str, list[str]] = {}
     for name in names:
-        for word in {*words_of(name)[:1], *words_of(name)[-1:]}:
+        words = words_of(name)
+        for word in {*words[:1], *words[-1:], *map(cut_given_name, words[:1]), *parse_person(name).role[-1:]}:
             by_word.setdefault(word, []).append(name)
     seen = set[tuple[str, str]]()
     for some in by_word.values():
@@ -80,7 +82,7 @@ def _may_be_one(kind: AliasKind, short: str, long: str) -> bool:
     return (len(a) < len(b) and b[-len(a) :] == a) or (a == b and not remark)
 
 
-def _merge_people(state: State, name: str, into: str) -> Changes:
+def _merge_people(state: StoryState, name: str, into: str) -> Changes:
     one = state.characters.get(name) or Character(name)
     two = state.me if into == state.player else state.characters.get(into) or Character(into)
     lost = {pair: row for pair, row in state.relations.items() if name in pair}
@@ -107,7 +109,7 @@ def _merge_people(state: State, name: str, into: str) -> Changes:
     return replace(new, aliases=(Alias("person", name, into, was),))
 
 
-def _merge_places(state: State, name: str, into: str) -> Changes:
+def _merge_places(state: StoryState, name: str, into: str) -> Changes:
     one, two = (state.locations.get(place) or Location(place) for place in (name, into))
     there = tuple(row for row in state.characters.values() if row.location == name)
     people = tuple(replace(row, location=into) for row in there)
@@ -122,7 +124,7 @@ def _merge_places(state: State, name: str, into: str) -> Changes:
 
 def _keep_rows(gone: Changes, before: Changes, after: Changes) -> dict[str, Any]:
     """Returns what a split needs: the rows that go, and the rows that a merging changes before and after it."""
-    return {**plain(gone), "before": plain(before), "after": plain(after)}
+    return {**build_plain_changes(gone), "before": build_plain_changes(before), "after": build_plain_changes(after)}
 
 
 def _replace_way(ways: tuple[str, ...], name: str, into: str) -> tuple[str, ...]:

@@ -6,16 +6,18 @@ from collections.abc import Collection
 
 from store.world.record import Alias, AliasKind
 from world.lore.lorebook import Lorebook
-from world.naming.spelling import (
+from world.naming.person import (
+    Likeness,
+    are_two,
     compare_people,
-    find_spelling,
-    have_different_titles,
+    is_cut_name,
+    is_introduced,
+    is_office,
+    is_role_only,
     is_said,
-    reduce_name,
-    straighten,
-    without_remark,
 )
-from world.state import State
+from world.naming.spelling import find_spelling, reduce_name, straighten_name, without_remark
+from world.story.state import StoryState
 
 PLAYER = frozenset(
     map(
@@ -28,12 +30,13 @@ PLAYER = frozenset(
 
 class NameResolver:
     """Resolves the names of one turn. ``text``: question and answer. ``aliases``: what it has found out, for the
-    record: names that are one person or place by the lorebook or by their words."""
+    record: names that are one person or place by the lorebook or by their words. ``here``: where the player is now."""
 
-    def __init__(self, state: State, book: Lorebook, text: str) -> None:
+    def __init__(self, state: StoryState, book: Lorebook, text: str) -> None:
         self._state, self._book, self._text = state, book, text
         self._new: dict[AliasKind, list[str]] = {"person": [], "place": []}
         self.aliases: dict[tuple[AliasKind, str], Alias] = {}
+        self.here = state.me.location
 
     def resolve_person(self, name: str) -> str:
         """Returns the name that the story has for somebody; the player's for what everybody calls the player."""
@@ -41,10 +44,8 @@ class NameResolver:
         found = self._find_known("person", name, known)
         if not found and find_spelling(reduce_name(name), PLAYER) in PLAYER:
             return self._state.player
-        if not found:
-            likely = {one for one in known if compare_people(name, one) == "same"}
-            likely = {one for one in likely if not self._has_other_title(name, one, known)}
-            found = self._note("person", name, likely.pop()) if len(likely) == 1 else ""
+        if not found and (likely := self._find_likely(name, known)):
+            found = self._note("person", name, likely)
         return found or self._add("person", name)
 
     def resolve_place(self, name: str) -> str:
@@ -76,7 +77,7 @@ class NameResolver:
             return decided or name
         found = find_spelling(name, known)
         if found not in known:
-            found = straighten(name, self._text, known)
+            found = straighten_name(name, self._text, known)
         if found in known:
             return found
         written = find_spelling(name, [one.name for of_kind, one in self._aliases() if of_kind == kind])
@@ -86,11 +87,42 @@ class NameResolver:
         likely = {one for one in known if reduce_name(one) in called}
         return self._note(kind, name, likely.pop()) if len(likely) == 1 else ""
 
-    def _has_other_title(self, name: str, one: str, known: Collection[str]) -> bool:
-        """Returns whether somebody is called by another title already: who knows «Stark» as «Lord Stark» does not take
-        «Lady Stark» for the same."""
-        titled = (*known, *(alias.name for kind, alias in self._aliases() if kind == "person"))
-        return any(have_different_titles(name, by) for by in titled if compare_people(by, one) == "same")
+    def _find_likely(self, name: str, known: Collection[str]) -> str:
+        """Returns the one known person whom a name means by its words; empty where none is, or it may be several."""
+        further: dict[str, list[str]] = {}
+        for kind, alias in self._aliases():
+            if kind == "person":
+                further.setdefault(alias.of, []).append(alias.name)
+        found = {one: self._compare_person(name, (one, *further.get(one, ()))) for one in known}
+        same = [one for one, likeness in found.items() if likeness == "same"]
+        near = same or [one for one, likeness in found.items() if likeness != "other"]
+        if len(near) != 1 or found[near[0]] == "unclear":
+            return ""
+        return near[0] if same or self._is_sole(name, near[0]) else ""
+
+    def _compare_person(self, name: str, called: tuple[str, ...]) -> Likeness:
+        """Returns whether a name means somebody with these names: who knows «Stark» as «Lord Stark» does not take «Lady
+        Stark» for the same."""
+        found = {compare_people(name, by) for by in called}
+        if "same" not in found and "sole" not in found:
+            return "unclear" if "unclear" in found else "other"
+        if any(are_two(name, by) for by in called):
+            return "unclear"
+        return "same" if "same" in found else "sole"
+
+    def _is_sole(self, name: str, one: str) -> bool:
+        """Returns whether a first name, or what somebody is, means the only one known who is called so. A dead one's
+        office may have passed on, and in another place there is another innkeeper, or somebody whose name only ends
+        alike."""
+        if is_introduced(name, self._text):
+            return False
+        if not is_role_only(name) and not is_cut_name(name, one):
+            return True
+        person = self._state.characters.get(one)
+        if person is None:
+            return True
+        here = person.companion or (person.location == self.here and self.here != "")
+        return not person.dead and (is_office(name) or here)
 
     def _aliases(self) -> list[tuple[AliasKind, Alias]]:
         return [(kind, one) for (kind, _), one in {**self._state.aliases, **self.aliases}.items()]
@@ -100,7 +132,7 @@ class NameResolver:
         return of
 
     def _add(self, kind: AliasKind, name: str) -> str:
-        name = straighten(name, self._text)
+        name = straighten_name(name, self._text)
         self._new[kind].append(name)
         return name
 

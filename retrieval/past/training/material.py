@@ -19,11 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from model.call.token import estimate
+from model.call.token import estimate_tokens
 from model.embedding import Embedder
 from retrieval.past.row import pack_turn
 from retrieval.past.turn_table import TurnTable
-from store.turn_index import IndexedTurn, PastTurn, TurnKey
+from store.search.turn_index import IndexedTurn, PastTurn, TurnKey
 from text.language import has_korean
 
 TRAINING = Path(__file__).parent
@@ -37,7 +37,7 @@ _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class TrainingQuestion:
     """A question about the conversation ``source``. ``right``: the positions of the turns that answer it."""
 
     source: str
@@ -60,37 +60,39 @@ class Corpus:
     def is_joined(self) -> bool:
         return len(self.starts) > 1
 
-    def holds(self, question: Question) -> bool:
+    def holds(self, question: TrainingQuestion) -> bool:
         return question.source in self.starts and all(0 <= at < len(self.table) for at in self.positions(question))
 
-    def positions(self, question: Question) -> list[int]:
+    def positions(self, question: TrainingQuestion) -> list[int]:
         return [self.starts[question.source] + at for at in question.right]
 
 
 def read_corpora(data: Path, embedder: Embedder) -> list[Corpus]:
     """Returns a corpus for each conversation and for each few turns of it, and one for all conversations of each
     language."""
-    every = _conversations(data)
+    every = _read_training_conversations(data)
     packed = {name: [(turn, *pack_turn(turn, embedder)) for turn in turns] for name, turns in every.items()}
-    corpora = [_corpus({name: rows}) for name, rows in packed.items()]
+    corpora = [_build_corpus({name: rows}) for name, rows in packed.items()]
     for name, rows in packed.items():
-        corpora += [_corpus({name: rows[first : first + FEW]}, first) for first in range(0, len(rows), FEW)]
+        corpora += [_build_corpus({name: rows[first : first + FEW]}, first) for first in range(0, len(rows), FEW)]
     for language in ("en", "ko"):
         own = {name: rows for name, rows in packed.items() if _language_of_turns(every[name]) == language}
-        corpora.append(_corpus(own))
+        corpora.append(_build_corpus(own))
     return corpora
 
 
-def read_questions(data: Path) -> list[Question]:
+def read_questions(data: Path) -> list[TrainingQuestion]:
     """Returns our own questions, and those of BFCL."""
-    turns, own = _conversations(data), list[Question]()
+    turns, own = _read_training_conversations(data), list[TrainingQuestion]()
     for line in (TRAINING / "question.tsv").read_text("utf-8").splitlines():
         source, _, right, text = line.split("\t")
-        own.append(Question(source, text, tuple(_positions(right, turns[source], is_own=":" not in source))))
+        own.append(
+            TrainingQuestion(source, text, tuple(_find_right_positions(right, turns[source], is_own=":" not in source)))
+        )
     for row in _read_json_lines(data / "memory" / "bfcl_questions.jsonl"):
         source = f"bfcl:{row['scenario']}"
         if quoted := _find_quoted(row["source"], turns[source]):
-            own.append(Question(source, row["question"], quoted))
+            own.append(TrainingQuestion(source, row["question"], quoted))
     return own
 
 
@@ -105,7 +107,7 @@ def read_unrelated(language: str) -> list[str]:
     return [line for line in lines if has_korean(line) == (language == "ko")]
 
 
-def _corpus(conversations: dict[str, list[tuple[PastTurn, bytes, bytes]]], first: int = 0) -> Corpus:
+def _build_corpus(conversations: dict[str, list[tuple[PastTurn, bytes, bytes]]], first: int = 0) -> Corpus:
     """Returns a corpus of these turns; ``first``: the position in its conversation of the first one."""
     table, starts, tokens = TurnTable(), dict[str, int](), list[int]()
     last = 0.0
@@ -113,7 +115,7 @@ def _corpus(conversations: dict[str, list[tuple[PastTurn, bytes, bytes]]], first
         starts[name] = len(table) - first
         for turn, vector, words in rows:
             table.add([IndexedTurn(f"{name} {turn.key.session_id}", 0, turn.key.number, vector, words)])
-            tokens.append(estimate(turn.question) + estimate(turn.answer))
+            tokens.append(estimate_tokens(turn.question) + estimate_tokens(turn.answer))
             last = max(last, turn.at)
     for session in {f"{name} {turn.key.session_id}" for name, rows in conversations.items() for turn, _, _ in rows}:
         table.set_path(session, {0: range(1, sys.maxsize)})
@@ -125,7 +127,7 @@ def _language_of_turns(turns: Sequence[PastTurn]) -> str:
     return "ko" if has_korean(turns[0].question) else "en"
 
 
-def _conversations(data: Path) -> dict[str, list[PastTurn]]:
+def _read_training_conversations(data: Path) -> dict[str, list[PastTurn]]:
     found = {file.stem: list(_read_own(file)) for file in sorted(TRAINING.glob("??_*.txt"))}
     korean = data / "dialogue" / "ko"
     for name, file in (("manual", "hgtods_manual_dev.jsonl"), ("music", "hgtods_music_dev.jsonl")):
@@ -178,7 +180,7 @@ def _make_turn(session: str, number: int, at: float, question: str, answer: str)
     return PastTurn(TurnKey(session, 0, number), at, question, answer)
 
 
-def _positions(right: str, turns: Sequence[PastTurn], *, is_own: bool) -> list[int]:
+def _find_right_positions(right: str, turns: Sequence[PastTurn], *, is_own: bool) -> list[int]:
     if not right.startswith("@"):
         return [int(number) - is_own for number in right.split(",")]
     marks = [mark.removeprefix("@") for mark in right.split(",")]

@@ -77,6 +77,6 @@ def write_cell(inner: str, columns: int, rows: int) -> str:
     return f"<td{spans}>{inner}</td>"
 
 
-def read_count(text: str) -> int:
+def parse_attribute_count(text: str) -> int:
     """Returns a number of columns, rows or levels as it is written in an attribute; 1 for anything else."""
     return int(text) if text.isdecimal() and 0 < len(text) < 8 else 1

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 from retrieval.read.format.archive import local_name, local_value, open_archive, parse_xml
 from retrieval.read.format.html import read_page
 from retrieval.read.format.loaded import Loaded
-from text.clean import clean
+from text.clean import clean_text
 
 _CONTAINER = "META-INF/container.xml"
 
@@ -22,7 +22,7 @@ def read_epub(name: str, data: bytes, limit: int) -> Loaded:
         root = parse_xml(archive.read(package))
         title = next((each.text or "" for each in root.iter() if local_name(each) == "title"), "")
         chapters = [read_page(name, archive.read(path)).text for path in _list_chapters(archive, package, root)]
-        return Loaded(name, clean(title), "\n\n".join(filter(None, chapters)), True, {})
+        return Loaded(name, clean_text(title), "\n\n".join(filter(None, chapters)), True, {})
 
 
 def _list_chapters(archive: zipfile.ZipFile, package: str, root: Any) -> list[str]:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from retrieval.read.escaped import escaped
-from retrieval.read.format.loaded import Loaded, decoded
+from retrieval.read.escaped import escape_heading
+from retrieval.read.format.loaded import Loaded, decode_file
 from retrieval.read.format.notebook import write_code
 
 _LANGUAGES = """
@@ -24,7 +24,9 @@ _BEGINS = re.compile(r"(?=^[^\s)\]}#/*\"'`;,.<>|&+=-].*\n(?:[ \t{]|.*[{:(]\s*$))
 
 def read_code(name: str, data: bytes, _limit: int) -> Loaded:
     language = PurePath(name).suffix[1:].lower()
-    sections = [f"## {heading}\n\n{write_code(text, language)}" for heading, text in _cut_sections(decoded(name, data))]
+    sections = [
+        f"## {heading}\n\n{write_code(text, language)}" for heading, text in _cut_sections(decode_file(name, data))
+    ]
     return Loaded(name, name, "\n\n".join(sections), True, {})
 
 
@@ -46,4 +48,4 @@ def _find_heading(part: str) -> str:
     definition = _BEGINS.search(part)
     lines = part[definition.start() :].split("\n") if definition else part.split("\n")
     said = next((line for line in lines if re.search(r"\w", line)), "")
-    return escaped(" ".join(said.split()).rstrip("{:( ")) or "–"
+    return escape_heading(" ".join(said.split()).rstrip("{:( ")) or "–"

@@ -27,13 +27,13 @@ _SUMMARY, _TITLE = "\x05HwpSummaryInformation", 2
 
 
 @dataclass(slots=True)
-class _Record:
+class _HangulRecord:
     """A record with those below it. ``tag`` −1: the root."""
 
     tag: int
     level: int
     data: bytes
-    inside: list[_Record] = field(default_factory=list)
+    inside: list[_HangulRecord] = field(default_factory=list)
 
 
 def read_hangul(name: str, data: bytes, limit: int) -> Loaded:
@@ -84,14 +84,14 @@ def _iterate_records(data: bytes) -> Iterator[tuple[int, int, bytes]]:
         at += size
 
 
-def _build_record_tree(name: str, data: bytes) -> _Record:
+def _build_record_tree(name: str, data: bytes) -> _HangulRecord:
     """Returns the records of a section below their parents."""
-    root = _Record(-1, -1, b"")
+    root = _HangulRecord(-1, -1, b"")
     open_ = [root]
     for tag, level, content in _iterate_records(data):
         while open_[-1].level >= level:
             open_.pop()
-        record = _Record(tag, level, content)
+        record = _HangulRecord(tag, level, content)
         open_[-1].inside.append(record)
         open_.append(record)
         if len(open_) > 200:
@@ -117,7 +117,7 @@ def _take_counted_text(data: bytes) -> tuple[str, bytes]:
     return data[2:end].decode("utf-16-le", "replace"), data[end:]
 
 
-def _write_records(records: list[_Record], levels: list[int]) -> Iterator[str]:
+def _write_records(records: list[_HangulRecord], levels: list[int]) -> Iterator[str]:
     """Yields the paragraphs among these records in HTML, with the tables and text boxes that hang on them."""
     for record in records:
         if record.tag != _PARAGRAPH:
@@ -134,7 +134,7 @@ def _write_records(records: list[_Record], levels: list[int]) -> Iterator[str]:
                 yield from _write_nested_lists(control, levels)
 
 
-def _write_nested_lists(record: _Record, levels: list[int]) -> Iterator[str]:
+def _write_nested_lists(record: _HangulRecord, levels: list[int]) -> Iterator[str]:
     """Yields the paragraphs of text boxes and notes below a record."""
     yield from _write_records(record.inside, levels)
     for inner in record.inside:
@@ -142,14 +142,14 @@ def _write_nested_lists(record: _Record, levels: list[int]) -> Iterator[str]:
             yield from _write_nested_lists(inner, levels)
 
 
-def _write_record_table(control: _Record, levels: list[int]) -> str:
+def _write_record_table(control: _HangulRecord, levels: list[int]) -> str:
     """Returns a table in HTML. The paragraphs of a cell follow its list header, on the same level; what comes before
     the table's own record is its caption."""
     rows: dict[int, list[str]] = {}
-    cell, paragraphs = None, list[_Record]()
+    cell, paragraphs = None, list[_HangulRecord]()
     start = next((at for at, record in enumerate(control.inside) if record.tag == _TABLE), -1) + 1
     caption = "".join(_write_records(control.inside[:start], levels))
-    for record in [*control.inside[start:], _Record(_LIST, 0, b"")]:
+    for record in [*control.inside[start:], _HangulRecord(_LIST, 0, b"")]:
         if record.tag != _LIST:
             paragraphs.append(record)
             continue

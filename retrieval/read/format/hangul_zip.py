@@ -9,8 +9,8 @@ from typing import Any
 from retrieval.read.format.archive import (
     local_name,
     open_archive,
+    parse_attribute_count,
     parse_xml,
-    read_count,
     write_cell,
     write_element,
 )
@@ -81,7 +81,7 @@ def _write_hwpx_rows(table: Any, levels: dict[str, int]) -> Iterator[str]:
         for cell in (child for child in row if local_name(child) == "tc"):
             span = next((child for child in cell if local_name(child) == "cellSpan"), None)
             keys = ("colSpan", "rowSpan")
-            columns, rows = (read_count(span.get(key, "1")) if span is not None else 1 for key in keys)
+            columns, rows = (parse_attribute_count(span.get(key, "1")) if span is not None else 1 for key in keys)
             cells.append(write_cell("".join(_write_hwpx_blocks(cell, levels)), columns, rows))
         yield f"<tr>{''.join(cells)}</tr>"
 

@@ -15,27 +15,27 @@ from lxml import etree
 from markdownify import MarkdownConverter
 
 from errors import DocumentBroken
-from retrieval.read.escaped import escaped, literal
-from retrieval.read.format.loaded import Loaded, decoded
+from retrieval.read.escaped import escape_blocks, escape_heading
+from retrieval.read.format.loaded import Loaded, decode_file
 from retrieval.read.format.page_frame import drop_frame
 from retrieval.read.format.page_table import settle_tables
-from text.clean import clean
+from text.clean import clean_text
 
 _HEADINGS = {f"h{level}" for level in range(1, 7)}
 _CHARSETS = {*aliases, *aliases.values()}
 _DECLARATION = re.compile(r"\s*<\?xml[^>]*\?>")
 
 
-def read(name: str, data: bytes, _limit: int) -> Loaded:
+def read_html(name: str, data: bytes, _limit: int) -> Loaded:
     return read_page(name, data)
 
 
 def read_page(name: str, data: bytes) -> Loaded:
     """Returns a page of any encoding."""
-    return from_html(name, decoded(name, data, _declared(data)))
+    return from_html(name, decode_file(name, data, _find_declared_encoding(data)))
 
 
-def _declared(data: bytes) -> str:
+def _find_declared_encoding(data: bytes) -> str:
     """Returns the encoding that the page declares, if it is a known one; else ''."""
     encoding = EncodingDetector.find_declared_encoding(data, is_html=True) or ""
     return encoding if normalize_encoding(encoding).lower() in _CHARSETS else ""
@@ -55,11 +55,11 @@ def from_html(name: str, html: str) -> Loaded:
         head.getparent().remove(head)
     drop_frame(page)
     settle_tables(page)
-    main = lxml.html.tostring(_main(page), encoding="unicode")
+    main = lxml.html.tostring(_find_main_part(page), encoding="unicode")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # bs4 warns of files that look like an address or XML
         text = _Markdown().convert_soup(BeautifulSoup(main, "lxml"))
-    return Loaded(name, clean(title), re.sub(r"\n{3,}", "\n\n", clean(text)).strip(), True, {})
+    return Loaded(name, clean_text(title), re.sub(r"\n{3,}", "\n\n", clean_text(text)).strip(), True, {})
 
 
 def _parse_page(name: str, html: str) -> Any:
@@ -83,7 +83,7 @@ def _join_words(element: Any) -> str:
     return " ".join("".join(element.itertext()).split()) if element is not None else ""
 
 
-def _main(page: Any) -> Any:
+def _find_main_part(page: Any) -> Any:
     """Returns the part that the page marks as its main one, if there is just one with most of the text; else the whole
     page."""
     size = len(_join_words(page))
@@ -110,7 +110,7 @@ class _Markdown(MarkdownConverter):
         table_infer_header = True
 
     def process_text(self, el: Any, parent_tags: set[str] | None = None) -> str:
-        return _plain(super().process_text(el, parent_tags), parent_tags or set())  # type: ignore[misc] # not in its stub
+        return _escape_inline_text(super().process_text(el, parent_tags), parent_tags or set())  # type: ignore[misc] # not in its stub
 
     def convert_a(self, el: Any, text: str, parent_tags: set[str]) -> str:
         target = str(el.get("href", "")).strip()
@@ -122,13 +122,13 @@ class _Markdown(MarkdownConverter):
         items before every item."""
         if el.parent is None or el.parent.name != "ol":
             return str(super().convert_li(el, text, parent_tags))  # type: ignore[misc]
-        number = self._numbers.get(id(el.parent), _first(el.parent))
+        number = self._numbers.get(id(el.parent), _read_first_number(el.parent))
         self._numbers[id(el.parent)] = number + 1
         bullet, text = f"{number}. ", text.strip()
         return bullet + re.sub(r"\n(?=[^\n])", "\n" + " " * len(bullet), text) + "\n" if text else "\n"
 
     def convert_img(self, el: Any, text: str, parent_tags: set[str]) -> str:
-        return _plain(" ".join(str(el.get("alt", "")).split()), parent_tags)
+        return _escape_inline_text(" ".join(str(el.get("alt", "")).split()), parent_tags)
 
     def convert_td(self, el: Any, text: str, parent_tags: set[str]) -> str:
         return str(super().convert_td(el, text.replace("|", r"\|"), parent_tags))  # type: ignore[misc]
@@ -136,13 +136,13 @@ class _Markdown(MarkdownConverter):
     convert_th = convert_td
 
 
-def _first(numbered: Any) -> int:
+def _read_first_number(numbered: Any) -> int:
     """Returns the number of the first item of an ordered list."""
     start = str(numbered.get("start", ""))
     return int(start) if start.isdecimal() and len(start) < 10 else 1
 
 
-def _plain(text: str, inside: set[str]) -> str:
+def _escape_inline_text(text: str, inside: set[str]) -> str:
     if not inside & _HEADINGS:
-        return literal(text)
-    return text if "_noformat" in inside else escaped(text)
+        return escape_blocks(text)
+    return text if "_noformat" in inside else escape_heading(text)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from errors import DocumentBroken
-from text.clean import clean
+from text.clean import clean_text
 from text.decode import NoText, decode_text
 
 
@@ -76,7 +76,7 @@ _JUNK = re.compile(
 
 def own_title(title: str) -> str:
     """Returns the title that somebody gave a file; '' for one that a program wrote by itself."""
-    said = " ".join(clean(title.partition("\x00")[0]).split())
+    said = " ".join(clean_text(title.partition("\x00")[0]).split())
     return "" if _JUNK.fullmatch(said) else said
 
 
@@ -85,11 +85,11 @@ Reader = Callable[[str, bytes, int], Loaded]
 error of its library for a broken file."""
 
 
-def decoded(name: str, data: bytes, declared: str = "") -> str:
+def decode_file(name: str, data: bytes, declared: str = "") -> str:
     """Returns the text of a file, in whatever encoding it was saved (``text.decode``). ``declared``: the one that the
     file names. Raises ``DocumentBroken``."""
     try:
         text = decode_text(data, declared)
     except NoText:
         raise DocumentBroken(name=name, reason="it is no text in any known encoding", reason_code="no_text") from None
-    return clean(text).replace("\r\n", "\n").replace("\r", "\n")
+    return clean_text(text).replace("\r\n", "\n").replace("\r", "\n")

@@ -6,21 +6,21 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from retrieval.read.format.loaded import Loaded, decoded
+from retrieval.read.format.loaded import Loaded, decode_file
 from retrieval.read.format.plain import find_title
-from text.clean import clean
+from text.clean import clean_text
 
 RESULT_CHARS = 2000
 """The longest printed result of a cell that is kept whole, in characters."""
 
 
 def read_notebook(name: str, data: bytes, _limit: int) -> Loaded:
-    notebook = json.loads(decoded(name, data))
+    notebook = json.loads(decode_file(name, data))
     sheets = notebook.get("worksheets") or [notebook]  # notebooks before version 4
     about = (notebook.get("metadata") or {}).get("kernelspec") or {}
     language = str(about.get("language") or "python")
     parts = [part for sheet in sheets for cell in sheet["cells"] for part in _write_notebook_cell(cell, language)]
-    text = clean("\n\n".join(part for part in parts if part.strip()))
+    text = clean_text("\n\n".join(part for part in parts if part.strip()))
     return Loaded(name, find_title(text), text, True, {})
 
 

@@ -10,8 +10,8 @@ from retrieval.read.format.archive import (
     local_name,
     local_value,
     open_archive,
+    parse_attribute_count,
     parse_xml,
-    read_count,
     write_cell,
     write_element,
 )
@@ -57,7 +57,9 @@ def _write_odf_blocks(element: Any) -> Iterator[str]:
     for child in element:
         kind = local_name(child)
         if kind == "h":
-            yield write_element(f"h{min(read_count(local_value(child, 'outline-level')), 6)}", _read_odf_text(child))
+            yield write_element(
+                f"h{min(parse_attribute_count(local_value(child, 'outline-level')), 6)}", _read_odf_text(child)
+            )
         elif kind == "p":
             title = local_value(child, "style-name") == "Title"
             yield write_element("h1 class=title" if title else "p", _read_odf_text(child)).replace(
@@ -96,14 +98,14 @@ def _write_odf_cells(row: Any) -> Iterator[str]:
     """Yields the cells of a row; a cell that another one covers is left out."""
     for cell in row:
         if local_name(cell) == "table-cell":
-            spans = [read_count(local_value(cell, f"number-{kind}-spanned")) for kind in ("columns", "rows")]
+            spans = [parse_attribute_count(local_value(cell, f"number-{kind}-spanned")) for kind in ("columns", "rows")]
             yield from [write_cell("".join(_write_odf_blocks(cell)), *spans)] * min(
                 _count_repeats(cell, "columns"), MOST_REPEATED
             )
 
 
 def _count_repeats(element: Any, kind: str) -> int:
-    return read_count(local_value(element, f"number-{kind}-repeated"))
+    return parse_attribute_count(local_value(element, f"number-{kind}-repeated"))
 
 
 def _read_odf_text(element: Any) -> str:

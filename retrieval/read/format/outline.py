@@ -9,11 +9,11 @@ from typing import Any
 import yaml
 
 from errors import DocumentBroken
-from retrieval.read.escaped import escaped, literal
+from retrieval.read.escaped import escape_blocks, escape_heading
 from retrieval.read.format.archive import local_name, parse_xml
-from retrieval.read.format.loaded import Loaded, Sheet, decoded
+from retrieval.read.format.loaded import Loaded, Sheet, decode_file
 from retrieval.read.format.table import write_rows
-from text.clean import clean
+from text.clean import clean_text
 
 HEADINGS = 3
 """Keys down to this depth become headings; deeper ones are written before their values."""
@@ -22,14 +22,14 @@ NODES = 500_000
 
 
 def read_json_file(name: str, data: bytes, _limit: int) -> Loaded:
-    text = decoded(name, data)
+    text = decode_file(name, data)
     if name.lower().endswith((".jsonl", ".ndjson")):
         return _load_outline(name, [json.loads(line) for line in text.splitlines() if line.strip()])
     return _load_outline(name, json.loads(text))
 
 
 def read_yaml_file(name: str, data: bytes, _limit: int) -> Loaded:
-    loader = yaml.BaseLoader(decoded(name, data))
+    loader = yaml.BaseLoader(decode_file(name, data))
     documents = list[Any]()
     while loader.check_node():
         documents.append(_read_yaml_node(name, loader.get_node()))
@@ -93,7 +93,7 @@ class _Many(list[Any]):
 
 def _load_outline(name: str, value: Any) -> Loaded:
     sheets = list[Sheet]()
-    text = clean("\n\n".join(part for part in _write_outline(value, (), sheets) if part.strip()))
+    text = clean_text("\n\n".join(part for part in _write_outline(value, (), sheets) if part.strip()))
     return Loaded(name, "", text, True, {}, tuple(sheets))
 
 
@@ -105,7 +105,9 @@ def _write_outline(value: Any, path: tuple[str, ...], sheets: list[Sheet]) -> It
         yield write_rows(columns, rows, level=min(len(path) + 1, 6))
     elif isinstance(value, dict):
         yield "  \n".join(
-            f"{literal(key)}: {literal(_write_scalar(item))}" for key, item in value.items() if _is_flat(item)
+            f"{escape_blocks(key)}: {escape_blocks(_write_scalar(item))}"
+            for key, item in value.items()
+            if _is_flat(item)
         )
         for key, item in value.items():
             if not _is_flat(item):
@@ -113,20 +115,20 @@ def _write_outline(value: Any, path: tuple[str, ...], sheets: list[Sheet]) -> It
     elif isinstance(value, list):
         for number, item in enumerate(value, 1):
             if _is_flat(item):
-                yield f"- {literal(_write_scalar(item))}"
+                yield f"- {escape_blocks(_write_scalar(item))}"
             else:
                 yield from _write_below_key(str(number), item, path, sheets)
     else:
-        yield literal(_write_scalar(value))
+        yield escape_blocks(_write_scalar(value))
 
 
 def _write_below_key(key: str, value: Any, path: tuple[str, ...], sheets: list[Sheet]) -> Iterator[str]:
-    heading = escaped(" ".join(key.split())) or "–"
+    heading = escape_heading(" ".join(key.split())) or "–"
     if len(path) < HEADINGS:
         yield f"{'#' * (len(path) + 1)} {heading}"
         yield from _write_outline(value, (*path, key), sheets)
     else:
-        yield f"{heading}: {literal(json.dumps(value, ensure_ascii=False))}"
+        yield f"{heading}: {escape_blocks(json.dumps(value, ensure_ascii=False))}"
 
 
 def _find_record_columns(records: Sequence[Any]) -> list[str]:

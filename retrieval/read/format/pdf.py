@@ -12,11 +12,11 @@ from typing import Any
 from errors import DocumentEncrypted, DocumentScanned
 from retrieval.read.format.html import from_html
 from retrieval.read.format.loaded import Loaded, own_title
-from retrieval.read.format.pdf_layout import Block, Leveled, read_blocks
-from retrieval.read.format.pdf_letter import Line, Word, compute_body_size, join_lines, read_page_words, read_rules
+from retrieval.read.format.pdf_layout import Leveled, PageBlock, read_blocks
+from retrieval.read.format.pdf_letter import PageLine, Word, compute_body_size, join_lines, read_page_words, read_rules
 from retrieval.read.format.pdf_table import PageTable, find_ruled, is_box_inside
-from retrieval.read.format.picture_text import TOOL, find_tool, recognise
-from text.clean import clean
+from retrieval.read.format.picture_text import TOOL, find_tool, recognise_page
+from text.clean import clean_text
 
 LARGER = 1.12
 """Headings are at least this many times as large as the text."""
@@ -31,7 +31,7 @@ EDGE_LINES = 3
 """How many lines at the top and at the bottom of a page may be its running head or foot."""
 
 
-def read(name: str, data: bytes, _limit: int) -> Loaded:
+def read_pdf(name: str, data: bytes, _limit: int) -> Loaded:
     import pypdfium2
 
     try:
@@ -63,12 +63,12 @@ def _write_pages(name: str, document: Any, pages: Sequence[Any], words: Sequence
     outline, by_size = _read_outline(document), _rank_by_size(kept, size)
     for at, page in enumerate(pages):
         if at in scanned:
-            blocks = [Block(0, text, text) for text in ([recognise(page)] if find_tool() else ()) if text]
+            blocks = [PageBlock(0, text, text) for text in ([recognise_page(page)] if find_tool() else ()) if text]
         else:
             entries = outline.get(at, {})
             blocks = read_blocks(kept[at], ruled[at], size, _rank_by_outline(entries) if outline else by_size)
             said = {_fold_letters(block.text) for block in blocks if block.level}
-            missing = [Block(level, text) for text, level in entries.items() if not _is_heading_among(text, said)]
+            missing = [PageBlock(level, text) for text, level in entries.items() if not _is_heading_among(text, said)]
             blocks = [*missing, *blocks]
         begun = False
         for block in blocks:
@@ -109,7 +109,7 @@ def _find_running_lines(pages: Sequence[Sequence[Word]], tables: Sequence[Sequen
     return {place for place, count in counts.items() if count >= max(min(3, len(pages)), 2, SHARE * len(pages))}
 
 
-def _take_lines_apart(lines: Sequence[Line]) -> Sequence[Line]:
+def _take_lines_apart(lines: Sequence[PageLine]) -> Sequence[PageLine]:
     """Returns the first lines up to a gap that parts them from the text; none without such a gap."""
     for at, (line, following) in enumerate(pairwise(lines[: EDGE_LINES + 1]), 1):
         first, second = sorted((line.box, following.box), key=lambda box: box[1])
@@ -118,7 +118,7 @@ def _take_lines_apart(lines: Sequence[Line]) -> Sequence[Line]:
     return ()
 
 
-def _place_of_line(line: Line) -> tuple[str, int]:
+def _place_of_line(line: PageLine) -> tuple[str, int]:
     return re.sub(r"\d+", "0", line.text), round(line.box[1] / 4)
 
 
@@ -129,7 +129,7 @@ def _read_outline(document: Any) -> dict[int, dict[str, int]]:
     """Returns the headings of the file's outline with their levels by page; none for an outline of one entry."""
     entries: dict[int, dict[str, int]] = {}
     for mark in document.get_toc(max_depth=LEVELS + 1):
-        target, title = mark.get_dest(), " ".join(clean(mark.get_title()).split())
+        target, title = mark.get_dest(), " ".join(clean_text(mark.get_title()).split())
         page = target.get_index() if target is not None else None
         if page is not None and title:
             entries.setdefault(page, {})[title] = min(mark.level + 1, LEVELS + 1)
@@ -140,7 +140,7 @@ def _rank_by_outline(entries: dict[str, int]) -> Leveled:
     """Returns the function that finds the lines of a page which its entries of the outline name."""
     levels = {_fold_letters(title): level for title, level in entries.items()}
 
-    def level_of(line: Line) -> int:
+    def level_of(line: PageLine) -> int:
         letters = _fold_letters(line.text)
         return next((level for title, level in levels.items() if _is_same_heading(letters, title)), 0)
 
@@ -171,7 +171,7 @@ def _rank_by_size(pages: Sequence[Sequence[Word]], size: float) -> Leveled:
     letters = [word for words in pages for word in words]
     bold = sum(len(word.text) for word in letters if word.bold) < 0.2 * sum(len(word.text) for word in letters)
 
-    def level_of(line: Line) -> int:
+    def level_of(line: PageLine) -> int:
         if not _may_head(line):
             return 0
         if line.size > LARGER * size:
@@ -182,6 +182,6 @@ def _rank_by_size(pages: Sequence[Sequence[Word]], size: float) -> Leveled:
     return level_of
 
 
-def _may_head(line: Line) -> bool:
+def _may_head(line: PageLine) -> bool:
     text = line.text
     return sum(map(str.isalpha, text)) > 1 and len(text) <= HEADING_LETTERS and not text.endswith((".", ",", ";"))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from html import escape
 
 from retrieval.read.escaped import MARK
-from retrieval.read.format.pdf_letter import Line, Word, join_lines, split_at_gaps
+from retrieval.read.format.pdf_letter import PageLine, Word, join_lines, split_at_gaps
 from retrieval.read.format.pdf_table import PageTable, is_box_inside, take_aligned
 from retrieval.read.split import STEPS
 
@@ -21,12 +21,12 @@ NARROW = 60
 """A column is wider than this, in points."""
 _BULLET = re.compile(r"[-*+•·◦‣▪●○■□–]\s")
 _END = re.compile(r"[.!?:。…][\"'”’)]*$")
-Leveled = Callable[[Line], int]
+Leveled = Callable[[PageLine], int]
 """A function that returns the level of the heading that a line is; 0: it is none."""
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class PageBlock:
     """A stretch of a page. ``level``: of a heading, 0: none; ``html`` of what is no heading."""
 
     level: int
@@ -34,7 +34,7 @@ class Block:
     html: str = ""
 
 
-def read_blocks(words: Sequence[Word], tables: Sequence[PageTable], size: float, level_of: Leveled) -> list[Block]:
+def read_blocks(words: Sequence[Word], tables: Sequence[PageTable], size: float, level_of: Leveled) -> list[PageBlock]:
     """Returns the blocks of a page in reading order. ``size``: of the document's text. A table flows with the text as a
     word of its size."""
     free = [word for word in words if not any(is_box_inside(table.box, word.box) for table in tables)]
@@ -46,7 +46,7 @@ def read_blocks(words: Sequence[Word], tables: Sequence[PageTable], size: float,
 # --- columns --------------------------------------------------------------------------------------
 
 
-def order_columns(words: Sequence[Word], size: float) -> list[list[Line]]:
+def order_columns(words: Sequence[Word], size: float) -> list[list[PageLine]]:
     """Returns groups of lines in reading order: the left column before the right one, between parts over both."""
     if not words:
         return []
@@ -55,9 +55,9 @@ def order_columns(words: Sequence[Word], size: float) -> list[list[Line]]:
     edge = _find_edge(parts)
     if edge is None:
         return [lines]
-    groups, band = list[list[Line]](), list[Line]()
+    groups, band = list[list[PageLine]](), list[PageLine]()
     for part in sorted(parts, key=lambda part: -part.box[3]):
-        if _crosses(part, edge):
+        if _is_edge_crossed(part, edge):
             groups += [*_of_band(band, edge, size), [part]]
             band = []
         else:
@@ -65,17 +65,17 @@ def order_columns(words: Sequence[Word], size: float) -> list[list[Line]]:
     return [*groups, *_of_band(band, edge, size)]
 
 
-def _of_band(parts: Sequence[Line], edge: float, size: float) -> list[list[Line]]:
+def _of_band(parts: Sequence[PageLine], edge: float, size: float) -> list[list[PageLine]]:
     """Returns the left parts before the right ones, each ordered by itself."""
     sides = [[part for part in parts if (part.box[0] < edge) is left] for left in (True, False)]
     return [group for side in sides for group in order_columns([word for part in side for word in part.words], size)]
 
 
-def _crosses(part: Line, edge: float) -> bool:
+def _is_edge_crossed(part: PageLine, edge: float) -> bool:
     return part.box[0] < edge < part.box[2]
 
 
-def _find_edge(parts: Sequence[Line]) -> float | None:
+def _find_edge(parts: Sequence[PageLine]) -> float | None:
     """Returns the place where a second column of text begins; None when the text has one column, or is a table."""
     left, right = min(part.box[0] for part in parts), max(part.box[2] for part in parts)
     starts = Counter(round(part.box[0] / 4) for part in parts if left + NARROW < part.box[0] < right - NARROW)
@@ -89,11 +89,11 @@ def _find_edge(parts: Sequence[Line]) -> float | None:
     return None
 
 
-def _has_columns(parts: Sequence[Line]) -> bool:
+def _has_columns(parts: Sequence[PageLine]) -> bool:
     return len(parts) >= 2 * LEAST and _find_edge(parts) is not None
 
 
-def _is_column(parts: Sequence[Line]) -> bool:
+def _is_column(parts: Sequence[PageLine]) -> bool:
     """Returns whether most parts fill the width that all of them take, as lines of text do and cells do not."""
     if len(parts) < LEAST:
         return False
@@ -105,8 +105,8 @@ def _is_column(parts: Sequence[Line]) -> bool:
 # --- headings, paragraphs and tables of one column -------------------------------------------------
 
 
-def _of_lines(lines: Sequence[Line], level_of: Leveled, tables: Mapping[str, PageTable]) -> Iterator[Block]:
-    at, paragraph = 0, list[Line]()
+def _of_lines(lines: Sequence[PageLine], level_of: Leveled, tables: Mapping[str, PageTable]) -> Iterator[PageBlock]:
+    at, paragraph = 0, list[PageLine]()
     width = max((line.box[2] for line in lines), default=0.0)
     while at < len(lines):
         table = tables.get(lines[at].words[0].text)
@@ -116,12 +116,12 @@ def _of_lines(lines: Sequence[Line], level_of: Leveled, tables: Mapping[str, Pag
             yield from _write_paragraph(paragraph)
             paragraph = []
         if count:
-            yield Block(0, "", html)
+            yield PageBlock(0, "", html)
         elif level:
             count = next((more for more in range(1, 4) if not _same_heading(lines, at + more, level_of)), 4)
-            yield Block(level, " ".join(line.text for line in lines[at : at + count]))
+            yield PageBlock(level, " ".join(line.text for line in lines[at : at + count]))
         else:
-            if paragraph and _begins(paragraph, lines[at], width):
+            if paragraph and _is_paragraph_start(paragraph, lines[at], width):
                 yield from _write_paragraph(paragraph)
                 paragraph = []
             paragraph.append(lines[at])
@@ -129,7 +129,7 @@ def _of_lines(lines: Sequence[Line], level_of: Leveled, tables: Mapping[str, Pag
     yield from _write_paragraph(paragraph)
 
 
-def _same_heading(lines: Sequence[Line], at: int, level_of: Leveled) -> bool:
+def _same_heading(lines: Sequence[PageLine], at: int, level_of: Leveled) -> bool:
     """Returns whether a line continues the heading of the line before it."""
     if at >= len(lines) or level_of(lines[at]) != level_of(lines[at - 1]):
         return False
@@ -137,7 +137,7 @@ def _same_heading(lines: Sequence[Line], at: int, level_of: Leveled) -> bool:
     return first.size == second.size and first.box[1] - second.box[3] < 0.8 * first.size
 
 
-def _begins(paragraph: Sequence[Line], line: Line, width: float) -> bool:
+def _is_paragraph_start(paragraph: Sequence[PageLine], line: PageLine, width: float) -> bool:
     """Returns whether a line begins a paragraph: it is a list item, or the line before it ends one."""
     last = paragraph[-1]
     if STEPS.match(line.text) or _BULLET.match(line.text):
@@ -148,11 +148,11 @@ def _begins(paragraph: Sequence[Line], line: Line, width: float) -> bool:
     return far or bool(_END.search(last.text)) or short
 
 
-def _write_paragraph(lines: Sequence[Line]) -> Iterator[Block]:
+def _write_paragraph(lines: Sequence[PageLine]) -> Iterator[PageBlock]:
     if not lines:
         return
     text = lines[0].text
     for line in lines[1:]:
         parted = re.search(r"[a-z]-$", text) and re.match(r"[a-z]", line.text)
         text = text[:-1] + line.text if parted else f"{text} {line.text}"
-    yield Block(0, text, f"<p>{escape(text)}</p>")
+    yield PageBlock(0, text, f"<p>{escape(text)}</p>")

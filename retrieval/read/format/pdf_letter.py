@@ -37,7 +37,7 @@ class Word:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class PageLine:
     """Words side by side, from left to right."""
 
     words: tuple[Word, ...]
@@ -111,7 +111,7 @@ def _is_same_word(last: Box, box: Box) -> bool:
     return beside and -height < apart < max(WORD_GAP * height, 1.0)
 
 
-def join_lines(words: Sequence[Word]) -> list[Line]:
+def join_lines(words: Sequence[Word]) -> list[PageLine]:
     """Returns the lines of words from top to bottom."""
     lines = list[list[Word]]()
     middles = list[tuple[float, float]]()
@@ -122,17 +122,17 @@ def join_lines(words: Sequence[Word]) -> list[Line]:
         else:
             lines.append([word])
             middles.append((middle, height))
-    return [Line(tuple(sorted(line, key=lambda word: word.box[0]))) for line in lines]
+    return [PageLine(tuple(sorted(line, key=lambda word: word.box[0]))) for line in lines]
 
 
-def split_at_gaps(line: Line) -> list[Line]:
+def split_at_gaps(line: PageLine) -> list[PageLine]:
     """Returns the parts of a line that wide gaps separate."""
     parts = [[line.words[0]]]
     for word in line.words[1:]:
         if word.box[0] - parts[-1][-1].box[2] > COLUMN_GAP * max(min(word.size, parts[-1][-1].size), 1.0):
             parts.append([])
         parts[-1].append(word)
-    return [Line(tuple(part)) for part in parts]
+    return [PageLine(tuple(part)) for part in parts]
 
 
 def compute_body_size(words: Sequence[Word]) -> float:

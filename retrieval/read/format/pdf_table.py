@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from retrieval.read.format.pdf_letter import Box, Line, Word, join_lines, split_at_gaps
+from retrieval.read.format.pdf_letter import Box, PageLine, Word, join_lines, split_at_gaps
 
 NEAR = 3.0
 """Ruled lines that are nearer than this are one, in points."""
@@ -123,12 +123,12 @@ def _write_cell(words: Sequence[Word], columns: int, rows: int) -> str:
     return f'<td colspan="{columns}" rowspan="{rows}">{escape(text)}</td>'
 
 
-def take_aligned(lines: Sequence[Line], at: int) -> tuple[str, int]:
+def take_aligned(lines: Sequence[PageLine], at: int) -> tuple[str, int]:
     """Returns the table in HTML that begins at a line, and the number of its lines; '' and 0 when none begins there.
     Its rows have their words in the same columns, with wide gaps between."""
     if len(split_at_gaps(lines[at])) < 2:
         return "", 0
-    rows, columns = list[list[Line]](), list[Span]()
+    rows, columns = list[list[PageLine]](), list[Span]()
     for line in lines[at:]:
         parts = split_at_gaps(line)
         if rows and rows[-1][0].box[1] - line.box[3] > FAR * line.size:
@@ -149,11 +149,11 @@ def take_aligned(lines: Sequence[Line], at: int) -> tuple[str, int]:
     return _write_aligned(rows, columns), len(rows)
 
 
-def _span_of_part(part: Line) -> Span:
+def _span_of_part(part: PageLine) -> Span:
     return part.box[0], part.box[2]
 
 
-def _continues_cell(part: Line, columns: Sequence[Span]) -> bool:
+def _continues_cell(part: PageLine, columns: Sequence[Span]) -> bool:
     """Returns whether a line that is one part continues a cell: it stands in a column behind the first."""
     return any(left - 2 <= part.box[0] and part.box[2] <= right + 2 for left, right in columns[1:])
 
@@ -169,13 +169,13 @@ def _join_spans(spans: Sequence[Span]) -> list[Span]:
     return joined
 
 
-def _find_column_of_part(part: Line, columns: Sequence[Span]) -> int:
+def _find_column_of_part(part: PageLine, columns: Sequence[Span]) -> int:
     """Returns the column that a part overlaps, or else the nearest one."""
     left, right = _span_of_part(part)
     return min(range(len(columns)), key=lambda at: max(columns[at][0] - right, left - columns[at][1]))
 
 
-def _write_aligned(rows: Sequence[Sequence[Line]], columns: Sequence[Span]) -> str:
+def _write_aligned(rows: Sequence[Sequence[PageLine]], columns: Sequence[Span]) -> str:
     cells = list[list[str]]()
     for row in rows:
         if len(row) > 1 or not cells:

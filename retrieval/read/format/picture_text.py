@@ -24,12 +24,12 @@ def find_tool() -> str:
 
 
 @cache
-def _languages(tool: str) -> str:
+def _choose_languages(tool: str) -> str:
     listed = subprocess.run([tool, "--list-langs"], capture_output=True, text=True, check=False).stdout.split()
     return "+".join(language for language in _LANGUAGES if language in listed) or "eng"
 
 
-def recognise(page: Any) -> str:
+def recognise_page(page: Any) -> str:
     """Returns the paragraphs of a scanned page in HTML. The program runs within the limits of this process; a page that
     it cannot read has no text."""
     tool = find_tool()
@@ -37,7 +37,7 @@ def recognise(page: Any) -> str:
     picture = page.render(scale=scale, grayscale=True)
     rows = bytes(picture.buffer)
     packed = b"".join(rows[at * picture.stride :][: picture.width] for at in range(picture.height))
-    command = [tool, "stdin", "stdout", "-l", _languages(tool), "--dpi", str(round(scale * 72))]
+    command = [tool, "stdin", "stdout", "-l", _choose_languages(tool), "--dpi", str(round(scale * 72))]
     image = b"P5 %d %d 255\n" % (picture.width, picture.height) + packed
     done = subprocess.run(command, input=image, capture_output=True, check=False)
     paragraphs = re.split(r"\n\s*\n", done.stdout.decode("utf-8", "replace"))

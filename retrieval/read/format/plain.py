@@ -6,14 +6,14 @@ import re
 
 import yaml
 
-from retrieval.read.format.loaded import Loaded, decoded
+from retrieval.read.format.loaded import Loaded, decode_file
 
 FRONT_CHARS = 4000
 _FENCED = re.compile(r"^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1|\Z)", re.MULTILINE | re.DOTALL)
 
 
-def markdown(name: str, data: bytes, _limit: int) -> Loaded:
-    text, front = _front(decoded(name, data))
+def read_markdown(name: str, data: bytes, _limit: int) -> Loaded:
+    text, front = _split_front_matter(decode_file(name, data))
     return Loaded(name, front.get("title") or find_title(text), text, True, front)
 
 
@@ -23,7 +23,7 @@ def find_title(text: str) -> str:
     return heading.group(1).rstrip(" #") if heading else ""
 
 
-def _front(text: str) -> tuple[str, dict[str, str]]:
+def _split_front_matter(text: str) -> tuple[str, dict[str, str]]:
     """Returns the text without its YAML front matter, and the front matter's values that are plain text.
 
     Reads every value as text and does not expand aliases and merges: a few lines of them can expand to gigabytes.
@@ -40,5 +40,5 @@ def _front(text: str) -> tuple[str, dict[str, str]]:
     return text[match.end() :], {key: value for key, value in front.items() if isinstance(value, str)}
 
 
-def text(name: str, data: bytes, _limit: int) -> Loaded:
-    return Loaded(name, "", decoded(name, data), False, {})
+def read_plain_text(name: str, data: bytes, _limit: int) -> Loaded:
+    return Loaded(name, "", decode_file(name, data), False, {})

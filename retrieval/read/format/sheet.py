@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from errors import DocumentBroken, DocumentEncrypted, DocumentRowless
-from retrieval.read.escaped import escaped, literal
+from retrieval.read.escaped import escape_blocks, escape_heading
 from retrieval.read.format import html, table
 from retrieval.read.format.archive import open_archive
 from retrieval.read.format.loaded import Loaded, Sheet
@@ -19,13 +19,13 @@ _PACKED, _OLD = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
 def read_workbook(name: str, data: bytes, limit: int) -> Loaded:
     """Reads a workbook. Many programs export a page or a table as text with the suffix of Excel, which is read too."""
     if not data.startswith((_PACKED, _OLD)):
-        return html.read(name, data, limit) if b"<" in data.lstrip()[:1] else table.read(name, data, limit)
+        return html.read_html(name, data, limit) if b"<" in data.lstrip()[:1] else table.read_table(name, data, limit)
     if data.startswith(_PACKED):
         open_archive(name, data, limit).close()
     texts, sheets = list[str](), list[Sheet]()
     for title, grid in _iterate_grids(name, data):
         said, sheet = _write_grid(title, grid)
-        texts.append(f"# {escaped(title)}\n\n{said}" if said else "")
+        texts.append(f"# {escape_heading(title)}\n\n{said}" if said else "")
         sheets += [sheet] if sheet.columns else []
     columns = [column for sheet in sheets for column in sheet.columns if column]
     if columns and not any(any(row) for sheet in sheets for row in sheet.rows):
@@ -95,9 +95,9 @@ def _write_grid(title: str, grid: Sequence[Sequence[str]]) -> tuple[str, Sheet]:
     filled = [list(grid[number - 1]) for number in numbers]
     width = max((sum(map(bool, row)) for row in filled), default=0)
     head = _find_head(filled) if width > 1 else len(filled)
-    above = "\n\n".join(literal(" ".join(filter(None, row))) for row in filled[:head])
+    above = "\n\n".join(escape_blocks(" ".join(filter(None, row))) for row in filled[:head])
     if head >= len(filled) - 1 and not (head == 0 and len(filled) == 1 and width > 1):
-        below = "\n\n".join(literal(" ".join(filter(None, row))) for row in filled[head:])
+        below = "\n\n".join(escape_blocks(" ".join(filter(None, row))) for row in filled[head:])
         return "\n\n".join(filter(None, (above, below))), Sheet(title, (), ())
     used = [at for at in range(len(filled[0])) if any(at < len(row) and row[at] for row in filled[head:])]
     columns, *rows = [[row[at] for at in used] for row in filled[head:]]

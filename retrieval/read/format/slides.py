@@ -10,8 +10,8 @@ from retrieval.read.format.archive import (
     local_name,
     local_value,
     open_archive,
+    parse_attribute_count,
     parse_xml,
-    read_count,
     read_relations,
     write_cell,
     write_element,
@@ -102,8 +102,8 @@ def _write_cells(row: Any) -> str:
     return "".join(
         write_cell(
             "".join(write_element("p", text) for text in _read_paragraphs(cell)),
-            read_count(local_value(cell, "gridSpan")),
-            read_count(local_value(cell, "rowSpan")),
+            parse_attribute_count(local_value(cell, "gridSpan")),
+            parse_attribute_count(local_value(cell, "rowSpan")),
         )
         for cell in shown
     )

@@ -11,7 +11,7 @@ from retrieval.read.format.loaded import Loaded
 _TITLE = "p[style-name='Title'] => h1.title:fresh"
 
 
-def read(name: str, data: bytes, limit: int) -> Loaded:
+def read_word_file(name: str, data: bytes, limit: int) -> Loaded:
     import mammoth
 
     open_archive(name, data, limit).close()

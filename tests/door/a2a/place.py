@@ -21,10 +21,10 @@ from fastapi import FastAPI
 from langchain_core.tools import BaseTool
 from pydantic import Field
 
-from door.openai.app import Service, create_app
+from door.endpoint import Service, create_app
 from graph.turn.agent import Agent, open_agent
-from settings import load
-from store.question import Action, Question
+from settings import load_settings
+from store.turn.question import Action, UserQuestion
 from tests.stub.reply import Reply, said
 from tests.stub.upstream import Upstream
 
@@ -40,8 +40,8 @@ class Door(BaseTool):
     description: str = "Opens a door."
     opened: list[str] = Field(default_factory=list)
 
-    def question(self, key: str, arguments: Mapping[str, Any]) -> Question | None:
-        return Question(key, "approve", key, self.name, server="house", arguments=dict(arguments))
+    def question(self, key: str, arguments: Mapping[str, Any]) -> UserQuestion | None:
+        return UserQuestion(key, "approve", key, self.name, server="house", arguments=dict(arguments))
 
     def allow(self, action: Action) -> None:
         """Keeps nothing."""
@@ -130,7 +130,7 @@ class Place:
 def place(folder: Path, upstream: Upstream, *tools: BaseTool, **settings: Any) -> Iterator[Place]:
     """Starts the service on a stub model; ends it with the block."""
     model = {"openai_base_url": upstream.url, "openai_api_key": "none", "chat_model": "stub-model"}
-    chosen = load(data_dir=folder, **{**CALM, **model, **settings})
+    chosen = load_settings(data_dir=folder, **{**CALM, **model, **settings})
     agent = open_agent(chosen)
     agent = replace(agent, tools=[*agent.tools, *tools])
     app = create_app(agent, chosen)
@@ -142,7 +142,7 @@ def place(folder: Path, upstream: Upstream, *tools: BaseTool, **settings: Any) -
             yield Place(f"http://127.0.0.1:{listening.getsockname()[1]}", app, agent, upstream)
         finally:
             server.should_exit = True
-            thread.join(30)
+            thread.join(60)
 
 
 def slow(words: int = 40) -> Reply:

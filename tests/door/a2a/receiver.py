@@ -27,7 +27,7 @@ class Receiver:
         return f"http://127.0.0.1:{self._server.server_address[1]}/hook?for=me"
 
     def next(self) -> tuple[dict[str, str], dict[str, Any]]:
-        return self.heard.get(timeout=30)
+        return self.heard.get(timeout=60)
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         receiver = self

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from a2a.client import ClientConfig, create_client
 
-from door.a2a.card import skills
+from door.a2a.card import list_agent_skills
 from tests.door.a2a.place import Place, place
 from tests.stub.upstream import Upstream
 
@@ -57,10 +57,10 @@ def test_a_card_is_cached(opened: Place, path: str) -> None:
 
 
 def test_skills_are_those_that_are_set_up(opened: Place) -> None:
-    names = [skill["id"] for skill in skills(opened.agent, worlds=False)]
+    names = [skill["id"] for skill in list_agent_skills(opened.agent, worlds=False)]
     assert names == ["chat"], "without documents and memory"
     full = replace(opened.agent, library=object(), memory=object())  # type: ignore[arg-type]
-    assert [skill["id"] for skill in skills(full, worlds=True)] == ["chat", "documents", "memory", "world"]
+    assert [skill["id"] for skill in list_agent_skills(full, worlds=True)] == ["chat", "documents", "memory", "world"]
 
 
 def test_a_world_is_a_skill_once_there_is_one(opened: Place) -> None:

@@ -25,9 +25,9 @@ from a2a.utils.errors import (
 )
 from a2a.utils.task import encode_list_tasks_cursor
 
-from door.a2a.form import answer_of, ours, plain, struct
-from door.a2a.task import after_page, cursor_at
-from store.task import TaskRow
+from door.a2a.message.form import answer_of, build_proto_struct, read_gieok_entry, read_proto_data
+from door.a2a.task.task import after_page, cursor_at
+from store.task.task import TaskRow
 from tests.door.a2a.place import Place, request, send, slow
 from tests.stub.reply import said
 
@@ -72,7 +72,7 @@ def test_a_conversation_of_two_tasks(opened: Place, bindings: list[str]) -> None
         assert [one.artifact_id for one in task.artifacts] == ["answer"], "the report comes to those who ask for it"
         asked_for = await client.get_task(GetTaskRequest(id=task_id(second)[0]))
         (report,) = [one for one in asked_for.artifacts if one.artifact_id == "report"]
-        assert plain(report.parts[0].data)["session"] == context
+        assert read_proto_data(report.parts[0].data)["session"] == context
         assert task.history[0].parts[0].text == "농담 하나 해 줘"
         with pytest.raises(UnsupportedOperationError):
             await send(client, request("More?", "", number))
@@ -138,7 +138,7 @@ def test_tasks_of_a_session_wait_for_each_other_ten_at_most(opened: Place) -> No
         while (last := await client.get_task(GetTaskRequest(id=sent[-1].id))).status.state == 1:
             pass
         assert last.status.state == TaskState.TASK_STATE_REJECTED
-        assert ours(last.metadata)["code"] == "too_many_tasks"
+        assert read_gieok_entry(last.metadata)["code"] == "too_many_tasks"
         waiting = await client.get_task(GetTaskRequest(id=sent[5].id))
         assert waiting.status.state == TaskState.TASK_STATE_SUBMITTED
         gone = await client.cancel_task(CancelTaskRequest(id=sent[5].id))
@@ -149,7 +149,7 @@ def test_tasks_of_a_session_wait_for_each_other_ten_at_most(opened: Place) -> No
         assert done.status.state == TaskState.TASK_STATE_COMPLETED
 
     opened.talk(work, streaming=False)
-    session = opened.agent.store.named("one context")
+    session = opened.agent.store.find_session("one context")
     assert session is not None
     asked = [turn.question for turn in opened.agent.store.turns(session.id)]
     assert asked == [f"Number {number}" for number in range(11) if number != 5]
@@ -182,7 +182,7 @@ def test_tasks_are_listed_page_by_page(opened: Place) -> None:
 def test_an_export_is_a_file(opened: Place) -> None:
     async def work(client: Client) -> Any:
         message = request("Hello")
-        message.metadata.update(struct({"gieok": {"export": "session"}}))
+        message.metadata.update(build_proto_struct({"gieok": {"export": "session"}}))
         events = await send(client, message)
         return await client.get_task(GetTaskRequest(id=events[0].task.id))
 

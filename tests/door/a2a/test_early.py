@@ -114,7 +114,7 @@ def test_a_message_to_a_finished_task_starts_it_again(opened: Place) -> None:
     assert (second["sessionId"], answer_in(second)) == ("mine", "Again.")
     assert first["metadata"]["who"] == "me"
     assert [message["parts"][0]["text"] for message in second["history"]] == ["One", "Two"]
-    session = opened.agent.store.named("mine")
+    session = opened.agent.store.find_session("mine")
     assert session is not None
     assert [turn.question for turn in opened.agent.store.turns(session.id)] == ["One", "Two"]
     states = [step["state"] for step in second["metadata"]["gieok"]["transitions"]]

@@ -9,10 +9,10 @@ import pytest
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 
-from door.a2a.question import answers, state
-from graph.tool.asking import answers_in, call_in
+from door.a2a.task.question import choose_question_state, read_task_answers
+from graph.tool.question.asking import read_config_answers, read_config_call
 from graph.turn.event import Done
-from store.question import Answer, Question, Waiting
+from store.turn.question import OpenUserQuestions, UserAnswer, UserQuestion
 from tests.door.a2a.place import Door, Json, Place, answer_in, message03, place, request, words
 from tests.stub.reply import called, said
 from tests.stub.upstream import Upstream
@@ -89,9 +89,9 @@ def test_a_plain_no_answers_one_too(housed: Place, door: Door, text: str) -> Non
 
 
 def test_a_plain_yes_answers_none_of_two_questions() -> None:
-    both = [Question(name, "approve", name, "open_door", server="house") for name in ("front", "back")]
-    assert answers(request("yes").message, both) is None
-    assert answers(request("yes").message, both[:1]) == {"front": Answer("once")}
+    both = [UserQuestion(name, "approve", name, "open_door", server="house") for name in ("front", "back")]
+    assert read_task_answers(request("yes").message, both) is None
+    assert read_task_answers(request("yes").message, both[:1]) == {"front": UserAnswer("once")}
 
 
 def test_a_choice_is_answered_by_text(housed: Place) -> None:
@@ -142,7 +142,7 @@ def test_what_was_answered_through_another_door_ends_the_task(housed: Place, doo
     housed.upstream.add(called("open_door", {"which": "front"}), said("It is open."))
     task = housed.early("tasks/send", id="t", message=words("Open it."))
     question = asked(task)
-    (*_, end) = housed.agent.resume(task["sessionId"], {question["id"]: Answer("once")})
+    (*_, end) = housed.agent.resume(task["sessionId"], {question["id"]: UserAnswer("once")})
     assert isinstance(end, Done)
     done = housed.early("tasks/send", id="t", message=data({question["id"]: {"action": "once"}}))
     assert (done["status"]["state"], answer_in(done), door.opened) == ("completed", "It is open.", ["front"])
@@ -155,11 +155,13 @@ class Mail(BaseTool):
     description: str = "Reads the mail."
 
     def _run(self, config: RunnableConfig, which: str) -> str:
-        own = f"{call_in(config)}/login"
-        answer = answers_in(config).get(own)
+        own = f"{read_config_call(config)}/login"
+        answer = read_config_answers(config).get(own)
         if answer is None:
             url = "https://mail.example/login"
-            raise Waiting([Question(own, "login", call_in(config), self.name, "Log in, please.", "mail", url=url)])
+            raise OpenUserQuestions(
+                [UserQuestion(own, "login", read_config_call(config), self.name, "Log in, please.", "mail", url=url)]
+            )
         return f"{which}: nothing new" if answer.action == "answer" else "not logged in"
 
 
@@ -181,23 +183,23 @@ def test_a_login_of_a_server_behind_us_is_required_of_the_other_agent(tmp_path: 
 
 
 def test_a_login_is_told_apart() -> None:
-    login = Question("l", "login", "c", "mail__read", server="mail", url="https://example.com/login")
-    choice = Question("c", "choose", "c", "ask_user", "Which?", choices=("a", "b"))
-    assert state([login]) != state([login, choice]) == state([choice])
+    login = UserQuestion("l", "login", "c", "mail__read", server="mail", url="https://example.com/login")
+    choice = UserQuestion("c", "choose", "c", "ask_user", "Which?", choices=("a", "b"))
+    assert choose_question_state([login]) != choose_question_state([login, choice]) == choose_question_state([choice])
 
 
 def test_a_form_is_checked_and_numbers_stay_whole() -> None:
     from a2a.types import Message
 
-    from door.a2a.form import data_part, text_part
+    from door.a2a.message.form import data_part, text_part
 
     schema = {"type": "object", "properties": {"persons": {"type": "integer"}}, "required": ["persons"]}
-    form = Question("f", "form", "c", "book", "How many?", schema=schema)
+    form = UserQuestion("f", "form", "c", "book", "How many?", schema=schema)
 
-    def read(value: Json) -> dict[str, Answer] | None:
-        return answers(Message(parts=[data_part({"f": {"action": "answer", "value": value}})]), [form])
+    def read(value: Json) -> dict[str, UserAnswer] | None:
+        return read_task_answers(Message(parts=[data_part({"f": {"action": "answer", "value": value}})]), [form])
 
-    assert read({"persons": 3}) == {"f": Answer("answer", {"persons": 3})}
+    assert read({"persons": 3}) == {"f": UserAnswer("answer", {"persons": 3})}
     assert read({"persons": "three"}) is None
     assert read({}) is None
-    assert answers(Message(parts=[text_part("three")]), [form]) is None
+    assert read_task_answers(Message(parts=[text_part("three")]), [form]) is None

@@ -11,8 +11,8 @@ import httpx2
 import pytest
 
 from door.a2a.push import TRIES
-from retrieval.read.address import Guard, public
-from store.push import Undelivered
+from retrieval.read.address import Guard, is_public_machine
+from store.task.push import UndeliveredPush
 from tests.door.a2a.place import Json, Place, message03, place, words
 from tests.door.a2a.receiver import Receiver, receiver
 from tests.door.openai.running import CALM, served
@@ -98,14 +98,14 @@ def test_a_fault_with_one_message_holds_up_none_after_it(
     telling: Place, hook: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sender = telling.service.doors.agents.sender
-    tell, faults = sender._told, [ValueError("a fault of ours")]
+    tell, faults = sender._try_delivery, [ValueError("a fault of ours")]
 
-    async def fail_once(message: Undelivered) -> None:
+    async def fail_once(message: UndeliveredPush) -> None:
         if faults:
             raise faults.pop()
         await tell(message)
 
-    monkeypatch.setattr(sender, "_told", fail_once)
+    monkeypatch.setattr(sender, "_try_delivery", fail_once)
     send1(telling, hook)
     assert [next(iter(hook.next()[1])) for _ in range(3)] == ["statusUpdate", "artifactUpdate", "statusUpdate"]
     until(lambda: not sender._queues)
@@ -144,7 +144,7 @@ def literal(host: str, port: int) -> list[str]:
 
 @pytest.mark.parametrize("url", HOSTILE)
 def test_private_addresses_are_refused(opened: Place, url: str) -> None:
-    opened.service.doors.agents.sender.guard = Guard(public, literal)
+    opened.service.doors.agents.sender.guard = Guard(is_public_machine, literal)
     opened.early("tasks/send", id="t", message=words("hi"))
     push = {"pushNotificationConfig": {"url": url}}
     assert opened.code("tasks/pushNotification/set", {"id": "t", **push}) == -32602
@@ -158,7 +158,7 @@ def test_a_name_that_changes_its_address_is_refused_when_it_is_told(telling: Pla
     """First the name leads to a public machine, then to this one (DNS rebinding)."""
     answers = iter([["93.184.216.34"]])
     sender = telling.service.doors.agents.sender
-    sender.guard = Guard(public, lambda host, port: next(answers, ["127.0.0.1"]))
+    sender.guard = Guard(is_public_machine, lambda host, port: next(answers, ["127.0.0.1"]))
     url = hook.url.replace("127.0.0.1", "innocent.example")
     telling.early("tasks/send", id="t", message=words("hi"), pushNotification={"url": url})
     assert_told(telling)

@@ -40,7 +40,7 @@ def test_a_session_goes_from_door_to_door(opened: Place) -> None:
 
 def test_a_task_waits_while_another_door_has_the_session(opened: Place) -> None:
     opened.early("tasks/send", id="t", sessionId="shared", message=words("one"))
-    session = opened.agent.store.named("shared")
+    session = opened.agent.store.find_session("shared")
     assert session is not None
     opened.upstream.add(slow(400), said("At last."))
     running = opened.agent.run(session.id, "slowly")

@@ -27,7 +27,9 @@ def test_a_context_is_one_story(opened: Place) -> None:
     )
     begun = opened.agent.store.worlds.children(world.id, 0)
     assert [node.question for node in begun] == ["I go into the bar.", "I go to the pier."]
-    assert opened.agent.store.sessions() == []
+    sessions = opened.agent.store.sessions()
+    assert [session.turn_count for session in sessions] == [1, 2]
+    assert {session.world for session in sessions} == {world.id}
 
 
 def test_a_cancelled_turn_is_kept_and_the_story_goes_on_after_it(opened: Place) -> None:

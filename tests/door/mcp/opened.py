@@ -13,13 +13,13 @@ import mcp_types as types
 from mcp import Client, MCPError
 from mcp.server.lowlevel.server import Server
 
-from door.mcp.caller import Caller
+from door.mcp.caller import McpCaller
 from door.mcp.server import open_server
-from door.openai.running import Requests
 from graph.turn.agent import Agent, open_agent
 from model import scripted
-from settings import load
-from world.engine import Engine
+from server.request.running import Requests
+from settings import load_settings
+from world.engine import WorldEngine
 
 Era = Literal["auto", "legacy"]
 ERAS: tuple[Era, ...] = ("auto", "legacy")
@@ -32,7 +32,7 @@ class Opened:
     """The server of one agent. ``user``: whose the next messages are."""
 
     agent: Agent
-    worlds: Engine
+    worlds: WorldEngine
     requests: Requests
     server: Server[Any] = field(init=False)
     user: str = "me"
@@ -41,8 +41,8 @@ class Opened:
         self.server = open_server(self.agent.store, lambda _: self.caller, self.requests)
 
     @property
-    def caller(self) -> Caller:
-        return Caller(self.agent.of(self.user), self.worlds.of(self.user))
+    def caller(self) -> McpCaller:
+        return McpCaller(self.agent.of(self.user), self.worlds.of(self.user))
 
     def with_tools(self, *tools: Any) -> Opened:
         """The same agent with further tools."""
@@ -90,11 +90,11 @@ def opened(
 ) -> Iterator[Opened]:
     """Opens a server on scripted models; without memory and documents, unless they are asked for."""
     profile = {"profile": more.pop("profile")} if "profile" in more else {}
-    models = scripted.models(chat, utility, **profile)
+    models = scripted.build_scripted_models(chat, utility, **profile)
     calm = {"memory": False, "retrieval": False, "titles": False, "ahead": False}
-    settings = load(data_dir=folder, **{**calm, **more})
+    settings = load_settings(data_dir=folder, **{**calm, **more})
     agent = open_agent(settings, lambda: models)
-    worlds, requests = Engine.open(settings, agent.store, agent.models), Requests(4)
+    worlds, requests = WorldEngine.open(settings, agent.store, agent.models), Requests(4)
     try:
         yield Opened(agent, worlds, requests)
     finally:

@@ -17,8 +17,8 @@ from mcp import Client, MCPError
 from pydantic import Field
 
 from bench.server import postgres
-from graph.tool.asking import answers_in, call_in
-from store.question import Action, Question, Waiting
+from graph.tool.question.asking import read_config_answers, read_config_call
+from store.turn.question import Action, OpenUserQuestions, UserQuestion
 from tests.door.mcp.opened import ERAS, Era, Opened, opened
 from tests.graph.talk import calling
 
@@ -34,8 +34,8 @@ class Door(BaseTool):
     opened: list[str] = Field(default_factory=list)
     kept: list[Action] = Field(default_factory=list)
 
-    def question(self, key: str, arguments: Mapping[str, Any]) -> Question | None:
-        return Question(key, "approve", key, self.name, server="house", arguments=dict(arguments))
+    def question(self, key: str, arguments: Mapping[str, Any]) -> UserQuestion | None:
+        return UserQuestion(key, "approve", key, self.name, server="house", arguments=dict(arguments))
 
     def allow(self, action: Action) -> None:
         self.kept.append(action)
@@ -52,11 +52,11 @@ class Bank(BaseTool):
     description: str = "Books a table."
 
     def _run(self, config: RunnableConfig) -> str:
-        own, known = call_in(config), answers_in(config)
-        form = Question(f"{own}/persons", "form", own, self.name, "How many?", server="bank", schema=FORM)
-        login = Question(f"{own}/login", "login", own, self.name, "Come in", server="bank", url=PLACE)
+        own, known = read_config_call(config), read_config_answers(config)
+        form = UserQuestion(f"{own}/persons", "form", own, self.name, "How many?", server="bank", schema=FORM)
+        login = UserQuestion(f"{own}/login", "login", own, self.name, "Come in", server="bank", url=PLACE)
         if missing := [question for question in (login, form) if question.id not in known]:
-            raise Waiting(missing[:1])
+            raise OpenUserQuestions(missing[:1])
         if "no" in {answer.action for answer in known.values()}:
             return "not booked"
         return f"booked for {known[form.id].value['persons']}"

@@ -72,7 +72,7 @@ def message(method: str, params: dict[str, Any] | None = None, number: int = 1) 
 
 
 def post(service: Inside, body: Any, **headers: str) -> httpx2.Response:
-    return httpx2.post(f"{service.root}/mcp", json=body, headers={**HEADERS, **headers}, timeout=30)
+    return httpx2.post(f"{service.root}/mcp", json=body, headers={**HEADERS, **headers}, timeout=60)
 
 
 # --- keys and users -----------------------------------------------------------------------------
@@ -269,7 +269,7 @@ def test_a_cancelled_call_stops_its_turn_and_keeps_what_was_said(
 
         talked(client(service, era), lambda made: cancelled(made, nothing))
         store = service.agent.store
-        session = store.named("slow")
+        session = store.find_session("slow")
         assert session is not None
         until(lambda: (row := store.turn(session.id, 1)) is not None and row.status != "running")
         turn = store.turn(session.id, 1)
@@ -278,7 +278,7 @@ def test_a_cancelled_call_stops_its_turn_and_keeps_what_was_said(
         assert turn.answer
         assert turn.answer.startswith("one")
         assert "ten" not in turn.answer
-        assert service.upstream.requests[-1].gone.wait(30)
+        assert service.upstream.requests[-1].gone.wait(60)
 
 
 def test_the_counters_and_the_health_are_those_of_the_endpoint(service: Inside) -> None:

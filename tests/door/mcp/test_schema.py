@@ -7,8 +7,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from door.mcp.schema import portable
 from door.mcp.server import TOOLS
+from door.mcp.tool.schema import build_portable_schema
 from tests.table import table
 
 HARD = {"$ref", "$defs", "anyOf", "oneOf", "allOf", "not", "if"}
@@ -42,7 +42,7 @@ def test_the_tools_are_those_of_the_specification() -> None:
 
 @table("tool", TOOLS)
 def test_a_schema_is_portable(tool: Any) -> None:
-    described = tool.described
+    described = tool.protocol_form
     for schema in (described.input_schema, described.output_schema):
         assert schema["type"] == "object"
         assert not HARD & set(keywords(schema))
@@ -51,7 +51,7 @@ def test_a_schema_is_portable(tool: Any) -> None:
 
 @table("tool", TOOLS)
 def test_everything_that_a_caller_gives_is_described(tool: Any) -> None:
-    described = tool.described
+    described = tool.protocol_form
     assert described.description
     assert described.title
     undescribed = [name for name, row in described.input_schema["properties"].items() if not row.get("description")]
@@ -59,7 +59,7 @@ def test_everything_that_a_caller_gives_is_described(tool: Any) -> None:
 
 
 def test_the_hints_tell_what_a_tool_changes() -> None:
-    hints: dict[str, Any] = {tool.name: tool.described.annotations for tool in TOOLS}
+    hints: dict[str, Any] = {tool.name: tool.protocol_form.annotations for tool in TOOLS}
     assert {name for name, hint in hints.items() if not hint.read_only_hint} == {"chat", "remember", "forget"}
     assert {name for name, hint in hints.items() if hint.destructive_hint} == {"remember", "forget"}
     assert {name for name, hint in hints.items() if not hint.idempotent_hint} == {"chat"}
@@ -74,6 +74,6 @@ def test_a_property_may_be_called_title() -> None:
         title: str
         inner: Inner | None = None
 
-    schema = portable(Outer)
+    schema = build_portable_schema(Outer)
     assert set(schema["properties"]) == {"title", "inner"}
     assert set(schema["properties"]["inner"]["properties"]) == {"title"}

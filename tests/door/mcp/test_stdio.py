@@ -93,7 +93,7 @@ def test_a_conversation_over_standard_input(tmp_path: Path, upstream: Upstream, 
     assert {"chat", "world_state"} <= names
     assert told.structured_content["answer"] == "알겠어요. Noted."
     store = Store(f"sqlite:///{tmp_path / 'data' / 'gieok.db'}")
-    session = store.named("개")  # of the user of this machine
+    session = store.find_session("개")  # of the user of this machine
     store.close()
     assert session is not None
     assert session.owner == "me"
@@ -165,7 +165,7 @@ def test_a_client_that_goes_stops_its_turn_and_the_server_ends(tmp_path: Path, u
         running.stdin.close()
         assert running.wait(60) == 0
     store = Store(f"sqlite:///{tmp_path / 'data' / 'gieok.db'}")
-    session = store.named("s")
+    session = store.find_session("s")
     assert session is not None
     turn = store.turn(session.id, 1)
     store.close()

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from door.openai.conversation import Message, Plan, plan, prepare
 from graph.turn.agent import Agent, open_agent
 from graph.turn.event import Done, Ended
 from model import scripted
-from settings import load
+from server.request.conversation import ClientMessage, TurnPlan, plan_client_turn, prepare_turn_request
+from settings import load_settings
 
 Turn = tuple[str, str]
 """A question and its answer; a greeting has an empty question."""
@@ -20,7 +20,7 @@ Turn = tuple[str, str]
 
 @dataclass(frozen=True)
 class Asked:
-    plan: Plan
+    plan: TurnPlan
     session: str
     end: Ended
 
@@ -38,22 +38,22 @@ def opened(folder: Path, answer: Callable[[int], str] | None = None) -> Agent:
         number = next(numbers)
         return answer(number) if answer else f"Here is reply number {number}."
 
-    models = scripted.models(reply, lambda _: "A short summary.")
-    settings = load(data_dir=folder, titles=False, retrieval=False, ahead=False, memory=False)
+    models = scripted.build_scripted_models(reply, lambda _: "A short summary.")
+    settings = load_settings(data_dir=folder, titles=False, retrieval=False, ahead=False, memory=False)
     return open_agent(settings, lambda: models)
 
 
-def messages(turns: Iterable[Turn], text: str, system: str = "") -> list[Message]:
-    said = [Message("system", system)] if system else []
+def messages(turns: Iterable[Turn], text: str, system: str = "") -> list[ClientMessage]:
+    said = [ClientMessage("system", system)] if system else []
     for question, answered in turns:
-        said += [Message("user", question)] if question else []
-        said.append(Message("assistant", answered))
-    return [*said, Message("user", text)]
+        said += [ClientMessage("user", question)] if question else []
+        said.append(ClientMessage("assistant", answered))
+    return [*said, ClientMessage("user", text)]
 
 
-def run(agent: Agent, sent: Sequence[Message], name: str | None = None) -> Asked:
-    planned = plan(agent, sent, name)
-    request = prepare(agent, planned)
+def run(agent: Agent, sent: Sequence[ClientMessage], name: str | None = None) -> Asked:
+    planned = plan_client_turn(agent, sent, name)
+    request = prepare_turn_request(agent, planned)
     return Asked(planned, request.session, agent.turn(request, threading.Event(), lambda _: None))
 
 

@@ -15,10 +15,10 @@ import httpx2
 import uvicorn
 from fastapi import FastAPI
 
-from door.openai.app import Service, create_app
-from door.openai.connection import ConnectionLimits, LimitedConnection
+from door.endpoint import Service, create_app
 from graph.turn.agent import Agent, open_agent
-from settings import load
+from server.network.connection import ConnectionLimits, LimitedConnection
+from settings import load_settings
 from tests.stub.upstream import Upstream
 
 Json = dict[str, Any]
@@ -71,7 +71,7 @@ def inside(folder: Path, upstream: Upstream, **settings: Any) -> Iterator[Inside
     """Starts the service on a stub model, without memory and documents; ends it with the block."""
     calm = {"memory": False, "retrieval": False, "titles": False, "ahead": False, "provider": "hosted"}
     model = {"openai_base_url": upstream.url, "openai_api_key": "none", "chat_model": "stub-model"}
-    chosen = load(data_dir=folder, **{**calm, **model, **settings})
+    chosen = load_settings(data_dir=folder, **{**calm, **model, **settings})
     agent = open_agent(chosen)
     app = create_app(agent, chosen)
     with socket.create_server(("127.0.0.1", 0)) as listening:
@@ -83,7 +83,7 @@ def inside(folder: Path, upstream: Upstream, **settings: Any) -> Iterator[Inside
             yield Inside(f"http://127.0.0.1:{listening.getsockname()[1]}", app, agent, upstream, server)
         finally:
             server.should_exit = True
-            thread.join(30)
+            thread.join(60)
 
 
 def content(stream: str) -> str:

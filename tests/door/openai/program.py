@@ -13,8 +13,9 @@ from typing import Any
 
 import httpx2
 
-from bench.server import free_port, started
-from store import Turn
+from bench.port import free_port
+from bench.server import started
+from store import TurnRow
 from tests.door.openai.running import Running
 from tests.installed import find_node
 from tests.wait import until
@@ -24,7 +25,7 @@ START_SECONDS = 900.0
 SECONDS = 120.0
 
 
-def told(turns: list[Turn]) -> list[tuple[str, str | None]]:
+def told(turns: list[TurnRow]) -> list[tuple[str, str | None]]:
     """Questions and answers that the service gave itself."""
     return [(turn.question, turn.answer) for turn in turns if not turn.given]
 

@@ -11,8 +11,9 @@ from typing import Any, cast
 
 from openai import OpenAI
 
-from bench.server import Server, environment, free_port, wait
-from store import Store, Turn
+from bench.port import free_port
+from bench.server import Server, environment, wait
+from store import Store, TurnRow
 from tests.product import launch
 from tests.stub.reply import Reply, said
 from tests.stub.upstream import Upstream
@@ -53,7 +54,7 @@ class Running:
     def client(self, **options: Any) -> OpenAI:
         return OpenAI(**{"base_url": self.url, "api_key": "none", "max_retries": 0, "timeout": 60.0, **options})
 
-    def turns(self, session: str) -> list[Turn]:
+    def turns(self, session: str) -> list[TurnRow]:
         """The turns that the record shows of a session."""
         return self.store.turns(session, limit=1000)
 
@@ -88,7 +89,7 @@ def served(folder: Path, model: str, **variables: str) -> Iterator[Server]:
     finally:
         process.terminate()
         try:
-            process.wait(30)
+            process.wait(60)
         except subprocess.TimeoutExpired:
             server.kill()
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx2
 
-from store.world.record import Node, World
+from store.world.record import StoryNode, World
 from tests.door.openai.inside import Inside, content
 from tests.stub import reply
 from tests.stub.reply import Reply
@@ -122,10 +122,10 @@ def worlds(service: Inside, user: str | None = None) -> list[World]:
     return store.worlds.all()
 
 
-def nodes(service: Inside) -> list[Node]:
+def nodes(service: Inside) -> list[StoryNode]:
     """All turns of the user's worlds, in the order in which they came."""
     store = service.agent.store.worlds
-    found: dict[int, Node] = {}
+    found: dict[int, StoryNode] = {}
     for world in store.all():
         for leaf in store.leaves(world.id, 1000):
             found |= {node.id: node for node in store.path(leaf, 1000)}

@@ -56,15 +56,15 @@ def test_the_id_of_a_chat_names_its_conversation(service: Inside) -> None:
     fits = [answer.headers["x-gieok-fit"] for answer in (first, again, edited, after, other)]
     assert fits == ["new", "again", "edited", "goes_on", "new"]
     assert [turn.question for turn in service.agent.store.turns(sessions[0], limit=9)] == ["Good morning", "And now?"]
-    named = service.agent.store.named(CHAT)
+    named = service.agent.store.find_session(CHAT)
     assert named is not None
     assert named.id == sessions[0]
 
 
 def test_our_own_name_wins(service: Inside) -> None:
     send(service, CHAT, "Hello", metadata={"gieok_session": "mine"})
-    assert service.agent.store.named(CHAT) is None
-    assert service.agent.store.named("mine") is not None
+    assert service.agent.store.find_session(CHAT) is None
+    assert service.agent.store.find_session("mine") is not None
 
 
 @pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/responses"])
@@ -74,7 +74,7 @@ def test_a_temporary_chat_leaves_no_trace(service: Inside, tmp_path: Path, chat:
     send(service, chat, SECRET, "Fine.", "And hers is 5512?", path=path, metadata={"gieok_session": "mine"})
     assert SECRET in prompt(service)
     assert service.agent.store.sessions(limit=10) == []
-    assert service.agent.store.named("mine") is None
+    assert service.agent.store.find_session("mine") is None
     assert service.agent.background.idle(30)
     stored = [file for file in tmp_path.rglob("*") if file.is_file() and b"9182" in file.read_bytes()]
     assert stored == []

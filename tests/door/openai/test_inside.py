@@ -21,15 +21,16 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from bench.server import service as served
-from door.openai import reply, running
-from door.openai.access import Access
-from door.openai.app import before_ending
-from door.openai.running import Emit, Items, Requests
+from door.endpoint import before_ending
+from door.openai import reply
 from errors import SessionBusy
 from graph.turn.agent import open_agent
 from graph.turn.event import Done, Token, ToolStarted
-from settings import load
-from store.api_key import ApiKey
+from server.access import Access
+from server.request import running
+from server.request.running import Emit, Items, Requests
+from settings import load_settings
+from store.user.api_key import ApiKey
 from tests.door.openai.inside import Inside, content, history, inside
 from tests.door.openai.running import CALM
 from tests.stub.reply import Reply, called, delta, said
@@ -106,7 +107,7 @@ def test_a_side_call_streams_and_is_cut_when_its_client_leaves(service: Inside) 
         pieces = answer.iter_text()
         while "two" not in next(pieces):
             pass
-    assert service.upstream.requests[-1].gone.wait(20)
+    assert service.upstream.requests[-1].gone.wait(60)
     assert service.agent.store.sessions(limit=10) == []
 
 
@@ -194,7 +195,7 @@ def test_a_request_from_elsewhere_needs_a_key_also_through_a_proxy_on_this_machi
 
 
 def test_a_key_that_is_barred_from_documents_gets_an_agent_without_them(tmp_path: Path) -> None:
-    settings = load(data_dir=tmp_path, memory=False, retrieval=True)
+    settings = load_settings(data_dir=tmp_path, memory=False, retrieval=True)
     agent = open_agent(settings)
     access = Access(agent, settings)
     key = ApiKey("1", "laptop", "ann", True, True, 0.0, None)
@@ -262,7 +263,7 @@ def test_requests_that_are_stopped_at_the_end_are_waited_for() -> None:
     ended = threading.Event()
 
     def work(stop: threading.Event, emit: object) -> Done:
-        assert stop.wait(20)
+        assert stop.wait(60)
         ended.set()
         return Done(1, "so far", stopped=True)
 
@@ -348,7 +349,7 @@ def test_a_request_of_a_busy_session_waits_without_a_thread() -> None:
         return Done(1, "after")
 
     def quick(stop: threading.Event, emit: object) -> Done:
-        assert tried.wait(20)
+        assert tried.wait(60)
         free.set()
         return Done(2, "meanwhile")
 
@@ -394,7 +395,7 @@ def test_counters_tell_routes_statuses_tokens_and_clients_that_left(service: Ins
     body = {**history("And leave"), "stream": True}
     with httpx2.stream("POST", f"{service.root}/v1/chat/completions", json=body, timeout=60) as answer:
         next(answer.iter_text())
-    assert service.upstream.requests[-1].gone.wait(20)
+    assert service.upstream.requests[-1].gone.wait(60)
     left = 'gieok_requests_total{route="/v1/chat/completions",status="499"}'
     while left not in (counted := metrics(service.root)):  # the test's own time limit ends this
         pass
@@ -451,7 +452,7 @@ def test_spans_go_to_the_address_that_is_set_and_hold_no_content(tmp_path: Path,
         with inside(tmp_path, upstream, otlp_endpoint=address) as service:
             parent = {"traceparent": f"00-{trace}-b7ad6b7169203331-01"}
             answer = service.post("/v1/chat/completions", history("A private matter"), **parent)
-        assert arrived.wait(20)
+        assert arrived.wait(60)
     (span,) = (span for span in spans if span.name == "POST /v1/chat/completions")
     attributes = {entry.key: entry.value for entry in span.attributes}
     assert span.trace_id.hex() == trace

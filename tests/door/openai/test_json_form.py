@@ -14,7 +14,7 @@ import pytest
 from langchain_openai import ChatOpenAI
 from pydantic import BaseModel, SecretStr
 
-from graph.context.exact_prompt import exact
+from graph.context.exact_prompt import rebuild_exact_prompt
 from tests.door.openai.inside import Inside, content, history, inside
 from tests.stub.reply import Reply, called, failed, said
 from tests.stub.upstream import Upstream
@@ -261,7 +261,9 @@ def test_a_form_that_is_none_is_refused(service: Inside, form: Any) -> None:
 
 def texts(service: Inside, response: httpx2.Response) -> dict[str, str]:
     """The parts of the prompt of an answer as the page shows them; the prompt is word for word what was sent."""
-    prompt = exact(service.agent, response.headers["x-gieok-session"], int(response.headers["x-gieok-turn"]))
+    prompt = rebuild_exact_prompt(
+        service.agent, response.headers["x-gieok-session"], int(response.headers["x-gieok-turn"])
+    )
     assert prompt.proven
     return {part.name: "\n".join(piece.text for piece in part.pieces) for part in prompt.parts}
 
@@ -298,7 +300,7 @@ def test_what_a_strict_server_got_is_shown(tmp_path: Path, upstream: Upstream) -
             named = {"metadata": {"gieok_session": name}}
             service.ask("Tell me something nice about the sea.", **named)
             response = service.ask("What does my dog Bori eat every evening?", **named)
-            prompt = exact(service.agent, response.headers["x-gieok-session"], 2)
+            prompt = rebuild_exact_prompt(service.agent, response.headers["x-gieok-session"], 2)
             assert prompt.proven
             sent = upstream.requests[-1].body["messages"]
             assert "turns" in {part.name for part in prompt.parts}

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from bench.load import Person
-from store import Store, Turn
+from store import Store, TurnRow
 from tests.door.openai.running import CALM, question, served
 from tests.stub.reply import said
 from tests.stub.upstream import Upstream
@@ -30,7 +30,7 @@ def workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[list[str
             yield [worker.url for worker in pool.map(stack.enter_context, starting)], folder
 
 
-def record(folder: Path) -> list[Turn]:
+def record(folder: Path) -> list[TurnRow]:
     """All turns that the shown paths of all sessions have."""
     store = Store(f"sqlite:///{folder / 'data' / 'gieok.db'}")
     every = store.everyone

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from store import Store
+from store.export.portable import import_conversations
 from tests.door.openai.program import OpenWebUI, SillyTavern, told, versions
 from tests.door.openai.running import Running
 from tests.stub.reply import said
@@ -100,6 +102,24 @@ def test_what_is_clicked_in_sillytavern_is_followed(page: Page, tavern: SillyTav
     kept = [("Hello, my name is Minsu.", "Welcome, Minsu."), ("I have a dog.", "What is it called?")]
     until(lambda: told(served.turns(session)) == kept)
     assert versions(served, session, 3) == 4  # the greeting is turn 1
+    check_chat_file(tavern)
+
+
+def check_chat_file(tavern: SillyTavern) -> None:
+    """The file that the program itself wrote of the chat comes over as a story."""
+    store, asked = Store("sqlite://").of("reader"), "I have a dog."
+    folder = tavern.data / "default-user" / "chats"
+    until(lambda: any(asked in file.read_text("utf-8") for file in folder.glob("*/*.jsonl")))
+    [file] = [file for file in folder.glob("*/*.jsonl") if asked in file.read_text("utf-8")]
+    made = import_conversations(store, file.read_bytes(), 10**7, len)
+    assert made.faults == ()
+    greeting, *turns = store.turns(made.sessions[0])
+    assert (greeting.number, greeting.question) == (0, "")
+    assert [turn.question for turn in turns] == ["Hello, my name is Minsu.", asked]
+    assert turns[0].answer == "Welcome, Minsu."
+    world = store.worlds.world(store.session(made.sessions[0]).world)
+    assert (world.name, world.player) == ("Seraphina", "User")
+    store.close()
 
 
 # --- Open WebUI ---------------------------------------------------------------------------------

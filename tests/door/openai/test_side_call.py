@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from door.openai.message import Message
-from door.openai.side_call import Pattern, Patterns, is_side_call, patterns
+from door.openai.side_call import Pattern, Patterns, is_side_call, load_side_patterns
+from server.request.message import ClientMessage
 from tests.table import table
 
 RECORDED = Path(__file__).parent / "recorded"
@@ -118,27 +118,27 @@ KOREAN = [
 ]
 
 
-def said(*pairs: str) -> list[Message]:
-    return [Message("user" if at % 2 == 0 else "assistant", text) for at, text in enumerate(pairs)]
+def said(*pairs: str) -> list[ClientMessage]:
+    return [ClientMessage("user" if at % 2 == 0 else "assistant", text) for at, text in enumerate(pairs)]
 
 
 @table("text", TASKS)
 def test_a_programs_message_in_the_users_name_is_a_side_call(text: str) -> None:
-    assert is_side_call([Message("user", text)])
-    assert is_side_call([*said("안녕", "안녕하세요."), Message("user", text)])
-    assert is_side_call([Message("system", "You are Mira."), Message("user", f"  {text}\n")])
+    assert is_side_call([ClientMessage("user", text)])
+    assert is_side_call([*said("안녕", "안녕하세요."), ClientMessage("user", text)])
+    assert is_side_call([ClientMessage("system", "You are Mira."), ClientMessage("user", f"  {text}\n")])
 
 
 @table("text", QUIET)
 def test_a_programs_system_message_is_a_side_call(text: str) -> None:
-    assert is_side_call([*said("안녕", "안녕하세요.", "잘 지내?"), Message("system", text)])
-    assert is_side_call([Message("system", text), Message("user", "user: 안녕\nassistant: 안녕하세요.")])
+    assert is_side_call([*said("안녕", "안녕하세요.", "잘 지내?"), ClientMessage("system", text)])
+    assert is_side_call([ClientMessage("system", text), ClientMessage("user", "user: 안녕\nassistant: 안녕하세요.")])
 
 
 @table("text", [*ENGLISH, *KOREAN])
 def test_a_message_about_titles_and_tags_is_no_side_call(text: str) -> None:
-    assert not is_side_call([Message("user", text)])
-    assert not is_side_call([Message("system", "You are Mira."), *said("안녕", "안녕하세요.", text)])
+    assert not is_side_call([ClientMessage("user", text)])
+    assert not is_side_call([ClientMessage("system", "You are Mira."), *said("안녕", "안녕하세요.", text)])
 
 
 def test_there_are_enough_messages_that_must_not_match() -> None:
@@ -148,44 +148,50 @@ def test_there_are_enough_messages_that_must_not_match() -> None:
 @table("text", TASKS)
 def test_an_earlier_message_decides_nothing(text: str) -> None:
     assert not is_side_call(said(text, "A title", "And who lives there?"))
-    assert not is_side_call([*said("안녕"), Message("assistant", text)])
+    assert not is_side_call([*said("안녕"), ClientMessage("assistant", text)])
 
 
 @table("text", [*TASKS, *QUIET])
 def test_words_of_a_program_inside_a_users_message_decide_nothing(text: str) -> None:
     if "conversation so far (language:" not in text:
-        assert not is_side_call([Message("user", f"What does this mean?\n{text}")])
+        assert not is_side_call([ClientMessage("user", f"What does this mean?\n{text}")])
 
 
 def test_a_system_message_right_after_an_answer_is_a_programs_own_wish() -> None:
     turns = said("안녕", "안녕하세요.")
-    assert is_side_call([*turns, Message("system", "지금까지의 이야기를 세 줄로 요약해.")])
-    assert is_side_call([Message("system", "You are Mira."), *turns, Message("developer", "Describe the scene.")])
-    assert not is_side_call([*turns, Message("user", "더 말해 줘"), Message("system", "Stay in character.")])
+    assert is_side_call([*turns, ClientMessage("system", "지금까지의 이야기를 세 줄로 요약해.")])
+    assert is_side_call(
+        [ClientMessage("system", "You are Mira."), *turns, ClientMessage("developer", "Describe the scene.")]
+    )
+    assert not is_side_call(
+        [*turns, ClientMessage("user", "더 말해 줘"), ClientMessage("system", "Stay in character.")]
+    )
     assert not is_side_call(turns)
 
 
 @table("text", ["[Continue your last message without repeating it.]", "[Write the next reply only as Haru.]"])
 def test_a_nudge_for_the_next_answer_is_no_side_call(text: str) -> None:
-    assert not is_side_call([*said("안녕", "안녕하세요."), Message("system", text)])
+    assert not is_side_call([*said("안녕", "안녕하세요."), ClientMessage("system", text)])
 
 
 def test_nothing_at_all_is_no_side_call() -> None:
     assert not is_side_call([])
-    assert not is_side_call([Message("system", "You are Mira.")])
-    assert not is_side_call([Message("assistant", "Good morning."), Message("system", "Stay in character.")])
+    assert not is_side_call([ClientMessage("system", "You are Mira.")])
+    assert not is_side_call(
+        [ClientMessage("assistant", "Good morning."), ClientMessage("system", "Stay in character.")]
+    )
 
 
 @pytest.mark.parametrize("client", ["open_webui", "sillytavern"])
 def test_recorded_calls(client: str) -> None:
     calls: list[dict[str, Any]] = json.loads((RECORDED / f"{client}.json").read_text("utf-8"))["calls"]
     for call in calls:
-        sent = [Message(message["role"], message["content"]) for message in call["body"]["messages"]]
+        sent = [ClientMessage(message["role"], message["content"]) for message in call["body"]["messages"]]
         assert is_side_call(sent) == bool(call.get("side")), call["what"]
 
 
 def test_every_pattern_says_whose_it_is_and_where_it_was_read() -> None:
-    known = patterns()
+    known = load_side_patterns()
     assert len(known.patterns) > 10
     for pattern in (*known.patterns, *known.nudges):
         assert pattern.client
@@ -197,7 +203,7 @@ def test_every_pattern_says_whose_it_is_and_where_it_was_read() -> None:
 def test_every_pattern_is_met_by_an_example() -> None:
     texts = [*TASKS, *QUIET]
     plain = [" ".join(text.split()) for text in texts]
-    unmet = [pattern.source for pattern in patterns().patterns if not any(map(pattern.matches, plain))]
+    unmet = [pattern.source for pattern in load_side_patterns().patterns if not any(map(pattern.matches, plain))]
     assert unmet == []
 
 

@@ -22,7 +22,7 @@ import redis
 
 from bench.load import Answer, Person, Words
 from bench.server import Server, environment, postgres, valkey
-from store import Store, Turn
+from store import Store, TurnRow
 from tests.door.openai.running import CALM, question, served
 from tests.stub.reply import Reply, said
 from tests.stub.upstream import Upstream
@@ -86,7 +86,7 @@ class Installation:
         self.told.append((session, text, said["answer"]))
         person.messages += [{"role": "user", "content": text}, {"role": "assistant", "content": said["answer"]}]
 
-    def record(self) -> list[Turn]:
+    def record(self) -> list[TurnRow]:
         """All turns that the shown paths of all sessions have."""
         store = Store(self.database)
         every = store.everyone

@@ -7,6 +7,7 @@ import itertools
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -384,7 +385,7 @@ def test_a_client_that_leaves_keeps_what_was_shown(service: Inside, client: Clie
     with httpx2.stream("POST", f"{service.root}/v1/chat/completions", json=body, timeout=60) as response:
         for _, line in zip(range(30), response.iter_lines(), strict=False):
             assert "error" not in line
-    assert service.upstream.requests[-1].gone.wait(30)
+    assert service.upstream.requests[-1].gone.wait(60)
     node = until(lambda: [one for one in nodes(service) if one.turn == 2])[0]
     assert words.startswith(node.answer)
     assert 0 < len(node.answer) < len(words)
@@ -547,6 +548,36 @@ def test_an_entry_stands_at_the_depth_its_author_asked_for_and_the_receipt_says_
     assert node.receipt["depth_tokens"] > 0
     assert node.report is not None
     assert [one["depth"] for one in node.report["lore"]["in"]] == [{"asked": 3, "stands": 3}]
+
+
+def test_lore_that_comes_again_stays_with_its_turn_byte_for_byte(service: Inside) -> None:
+    store = service.agent.store.worlds
+    world = store.create("Wood", "en", "Aria")
+    (entry,) = store.put_lore(world.id, [LoreEntry(0, "Mill", "The mill is old.", layer="A1")])
+    client = Client(service, messages=[{"role": "system", "content": "card"}], model=f"{MODEL}/{world.slug}")
+    sent = []
+    for at in range(5):
+        client.say(f"Say {at}")
+        sent.append(given(service)["messages"])
+    assert "The mill is old." in changing_of(sent[0])
+    for at, messages in enumerate(sent[1:], 1):
+        (place,) = (at for at, one in enumerate(messages) if "The mill is old." in one["content"])
+        assert messages[place + 1 + (at == 1)]["content"] == "Say 1", "it stands with turn 2"
+        steady = next(at for at, one in enumerate(messages) if "[Latest changes]" in one["content"])
+        if at < 4:
+            assert sent[at + 1][:steady] == messages[:steady]
+    assert (nodes(service)[-1].receipt or {})["standing"] == {"2": ["Mill"]}
+    client.swipe()
+    assert [one["content"] for one in given(service)["messages"]] == [one["content"] for one in sent[-1]]
+    store.put_lore(world.id, [replace(entry, content="The mill has burned.")])
+    client.say("Say 5")
+    messages = given(service)["messages"]
+    assert "The mill is old." not in str(messages)
+    assert "The mill has burned." in changing_of(messages)
+
+
+def changing_of(messages: list[Json]) -> str:
+    return next(str(one["content"]) for one in messages if "[Latest changes]" in one["content"])
 
 
 def test_a_hundred_stories_at_once(tmp_path: Path) -> None:

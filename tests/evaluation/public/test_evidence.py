@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evaluation.public.evidence import Evidence, evidence, held
+from evaluation.public.evidence import GoldEvidence, is_held_verbatim, measure_evidence
 from tests.table import table
 
 FIVE = """
@@ -17,26 +17,26 @@ Noor: I came third.
 @table(
     "gold, context, counts",
     [
-        (["My rowing boat cost 840 euros."], FIVE, Evidence(1, 1, 1, 1)),
-        (["my rowing boat\ncost 840 euros"], FIVE, Evidence(1, 1, 1, 1)),
-        (["My rowing boat cost 840 euros."], "The boat: €840", Evidence(1, 0, 1, 1)),
-        (["My rowing boat cost 840 euros."], "The boat was cheap", Evidence(1, 0, 1, 0)),
-        (["My race is on 17 June in Leiden."], "race: June 17", Evidence(1, 0, 1, 0)),
-        (["My race is on 17 June in Leiden."], "race: June 17, Leiden", Evidence(1, 0, 1, 1)),
-        (["I bake rye bread."], "rye bread", Evidence(1, 0, 0, 0)),
-        (["I bake rye bread.", "My rowing boat cost 840 euros.", "I came fourth."], FIVE, Evidence(3, 2, 1, 1)),
-        ([], FIVE, Evidence()),
-        (["I came third."], "", Evidence(1, 0, 0, 0)),
+        (["My rowing boat cost 840 euros."], FIVE, GoldEvidence(1, 1, 1, 1)),
+        (["my rowing boat\ncost 840 euros"], FIVE, GoldEvidence(1, 1, 1, 1)),
+        (["My rowing boat cost 840 euros."], "The boat: €840", GoldEvidence(1, 0, 1, 1)),
+        (["My rowing boat cost 840 euros."], "The boat was cheap", GoldEvidence(1, 0, 1, 0)),
+        (["My race is on 17 June in Leiden."], "race: June 17", GoldEvidence(1, 0, 1, 0)),
+        (["My race is on 17 June in Leiden."], "race: June 17, Leiden", GoldEvidence(1, 0, 1, 1)),
+        (["I bake rye bread."], "rye bread", GoldEvidence(1, 0, 0, 0)),
+        (["I bake rye bread.", "My rowing boat cost 840 euros.", "I came fourth."], FIVE, GoldEvidence(3, 2, 1, 1)),
+        ([], FIVE, GoldEvidence()),
+        (["I came third."], "", GoldEvidence(1, 0, 0, 0)),
     ],
 )
-def test_gold_turns_word_for_word_and_by_their_facts(gold: list[str], context: str, counts: Evidence) -> None:
-    assert evidence(gold, context) == counts
+def test_gold_turns_word_for_word_and_by_their_facts(gold: list[str], context: str, counts: GoldEvidence) -> None:
+    assert measure_evidence(gold, context) == counts
 
 
 def test_names_of_the_speakers_are_no_facts() -> None:
     told = "Well done, Melanie! Greetings from Leiden."
-    assert evidence([told], "Leiden", ["Caroline", "Melanie"]) == Evidence(1, 0, 1, 1)
-    assert evidence([told], "Leiden") == Evidence(1, 0, 1, 0)
+    assert measure_evidence([told], "Leiden", ["Caroline", "Melanie"]) == GoldEvidence(1, 0, 1, 1)
+    assert measure_evidence([told], "Leiden") == GoldEvidence(1, 0, 1, 0)
 
 
 @table(
@@ -50,4 +50,4 @@ def test_names_of_the_speakers_are_no_facts() -> None:
     ],
 )
 def test_word_for_word_is_whole_words_in_order(text: str, context: str, there: bool) -> None:
-    assert held(text, context) is there
+    assert is_held_verbatim(text, context) is there

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from evaluation.public import f1
-from evaluation.public.dataset import Question, Scoring
+from evaluation.public.dataset.dataset import DatasetQuestion, Scoring
 from tests.table import table
 
 
-def asked(*answers: str, scoring: Scoring = "whole") -> Question:
-    return Question("1", "?", answers, "c", (), scoring=scoring)
+def asked(*answers: str, scoring: Scoring = "whole") -> DatasetQuestion:
+    return DatasetQuestion("1", "?", answers, "c", (), scoring=scoring)
 
 
 @table(
@@ -56,5 +56,5 @@ def test_f1_part_by_part(answer: str, wanted: str, figure: float) -> None:
         (asked(), "anything", None),
     ],
 )
-def test_the_best_of_several_answers(question: Question, answer: str, figure: float | None) -> None:
-    assert f1.score(question, answer) == (None if figure is None else pytest.approx(figure))
+def test_the_best_of_several_answers(question: DatasetQuestion, answer: str, figure: float | None) -> None:
+    assert f1.score_answer(question, answer) == (None if figure is None else pytest.approx(figure))

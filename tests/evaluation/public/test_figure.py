@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.judge import Rating
-from evaluation.public import locomo
+from evaluation.judge.judge import Rating
 from evaluation.public.answer import PublicAnswer
-from evaluation.public.evidence import Evidence
-from evaluation.public.figure import TOGETHER, figures, percentile, report
+from evaluation.public.dataset import locomo
+from evaluation.public.evidence import GoldEvidence
+from evaluation.public.figure import TOGETHER, build_dataset_report, compute_dataset_figures, compute_percentile
 from evaluation.public.measure import Row
 from tests.evaluation.public.files import locomo_sample, written
 from tests.table import table
 
 
-def row(question: str, category: str, evidence: Evidence, seconds: float = 0.1, **fields: object) -> Row:
+def row(question: str, category: str, evidence: GoldEvidence, seconds: float = 0.1, **fields: object) -> Row:
     row = Row("locomo", "talk-1", question, category, category == "adversarial", "all", 4, evidence, 100, seconds)
     for name, value in fields.items():
         object.__setattr__(row, name, value)
@@ -24,15 +24,17 @@ def row(question: str, category: str, evidence: Evidence, seconds: float = 0.1, 
 
 
 ROWS = [
-    row("0", "temporal", Evidence(1, 1, 1, 1), 0.1, answer=PublicAnswer(f1=0.5, rating=Rating("scored", overall=80))),
-    row("1", "multi-hop", Evidence(3, 1, 2, 1), 0.3, answer=PublicAnswer(f1=1.0, rating=Rating("unscored"))),
-    row("2", "adversarial", Evidence(2, 0, 0, 0), 0.9),
-    row("3", "temporal", Evidence(), failed="context_too_long"),
+    row(
+        "0", "temporal", GoldEvidence(1, 1, 1, 1), 0.1, answer=PublicAnswer(f1=0.5, rating=Rating("scored", overall=80))
+    ),
+    row("1", "multi-hop", GoldEvidence(3, 1, 2, 1), 0.3, answer=PublicAnswer(f1=1.0, rating=Rating("unscored"))),
+    row("2", "adversarial", GoldEvidence(2, 0, 0, 0), 0.9),
+    row("3", "temporal", GoldEvidence(), failed="context_too_long"),
 ]
 
 
 def test_figures_of_every_category_and_of_all_but_the_adversarial_one() -> None:
-    by_category = {item.category: item for item in figures(ROWS)}
+    by_category = {item.category: item for item in compute_dataset_figures(ROWS)}
     assert list(by_category) == [TOGETHER, "multi-hop", "temporal", "adversarial"]
     together = by_category[TOGETHER]
     assert (together.questions, together.gold, together.failed) == (3, 4, 1)
@@ -45,8 +47,8 @@ def test_figures_of_every_category_and_of_all_but_the_adversarial_one() -> None:
 
 
 def test_a_report_says_how_much_of_the_gold_is_wrong(tmp_path: Path) -> None:
-    dataset = locomo.load(written(tmp_path / "talks.json", [locomo_sample()]))
-    plain = report(dataset, ROWS)
+    dataset = locomo.load_locomo(written(tmp_path / "talks.json", [locomo_sample()]))
+    plain = build_dataset_report(dataset, ROWS)
     assert plain["wrong_gold"] == {
         "wrong": 99,
         "questions": 1540,
@@ -61,4 +63,4 @@ def test_a_report_says_how_much_of_the_gold_is_wrong(tmp_path: Path) -> None:
     [([3, 1, 2], 0.5, 2), ([1, 2], 0.5, 1), (range(1, 101), 0.95, 95), ([7], 0.95, 7), ([], 0.5, None)],
 )
 def test_percentiles(values: list[float], share: float, value: float | None) -> None:
-    assert percentile(list(values), share) == value
+    assert compute_percentile(list(values), share) == value

@@ -9,12 +9,12 @@ from datetime import datetime
 import pytest
 from langchain_core.messages import BaseMessage
 
-from evaluation.criterion import CRITERIA
-from evaluation.play import playing
-from evaluation.public import locomo
-from evaluation.public.dataset import Dataset
-from evaluation.public.evidence import Evidence
-from evaluation.public.measure import BY_QUERY, FORMS, Row, keys, measured
+from evaluation.judge.criterion import CRITERIA
+from evaluation.play import play_turns
+from evaluation.public.dataset import locomo
+from evaluation.public.dataset.dataset import Dataset
+from evaluation.public.evidence import GoldEvidence
+from evaluation.public.measure import BY_QUERY, FORMS, Row, list_row_keys, measure_conversation
 from model import scripted
 from model.call.stream import Stopped
 from model.modelset import ModelSet
@@ -30,18 +30,20 @@ CHAT = [(name, f"D5:{turn}", text) for turn in range(5) for name, text in (("Noo
 @pytest.fixture(scope="module")
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     sample = locomo_sample(session_5=[line(*said) for said in CHAT])
-    return locomo.load(written(tmp_path_factory.mktemp("data") / "talks.json", [sample]))
+    return locomo.load_locomo(written(tmp_path_factory.mktemp("data") / "talks.json", [sample]))
 
 
 @pytest.fixture(scope="module")
 def rows(dataset: Dataset) -> list[Row]:
     with pytest.MonkeyPatch.context() as patch:
         set_clock(patch, "evaluation.public.measure", step=0.5)
-        return list(measured(dataset, dataset.conversations[0], scripted.models(profile=SMALL)))
+        return list(
+            measure_conversation(dataset, dataset.conversations[0], scripted.build_scripted_models(profile=SMALL))
+        )
 
 
 def test_every_question_is_looked_up_in_every_form(dataset: Dataset, rows: list[Row]) -> None:
-    assert [row.key for row in rows] == keys(dataset, dataset.conversations[0])
+    assert [row.key for row in rows] == list_row_keys(dataset, dataset.conversations[0])
     assert len(rows) == 5 * len(EVERY)
     assert {row.turns for row in rows} == {9}
     assert all(row.answer is None and not row.failed for row in rows)
@@ -49,10 +51,10 @@ def test_every_question_is_looked_up_in_every_form(dataset: Dataset, rows: list[
 
 def test_evidence_of_the_forms(rows: list[Row]) -> None:
     by_place = {(row.question, row.form): row for row in rows}
-    assert by_place["0", "full"].evidence == Evidence(1, 1, 1, 1)
-    assert by_place["1", "full"].evidence == Evidence(2, 2, 1, 1)
-    assert by_place["0", "turns"].evidence == Evidence(1, 0, 1, 0)
-    assert by_place["3", "turns"].evidence == Evidence(1, 0, 1, 0)
+    assert by_place["0", "full"].evidence == GoldEvidence(1, 1, 1, 1)
+    assert by_place["1", "full"].evidence == GoldEvidence(2, 2, 1, 1)
+    assert by_place["0", "turns"].evidence == GoldEvidence(1, 0, 1, 0)
+    assert by_place["3", "turns"].evidence == GoldEvidence(1, 0, 1, 0)
     assert by_place["0", "all"].evidence.facts_held == 1
     assert by_place["1", "all_recall"].tokens > by_place["1", "all"].tokens
     assert {row.seconds for row in rows} == {0.5}
@@ -62,18 +64,18 @@ def test_evidence_of_the_forms(rows: list[Row]) -> None:
 def test_what_is_known_already_is_not_played_again(dataset: Dataset) -> None:
     (talk,) = dataset.conversations
     heard: list[int] = []
-    known = set(keys(dataset, talk))
-    models = scripted.models(profile=SMALL)
-    assert not list(measured(dataset, talk, models, known=known, heard=lambda: heard.append(1)))
+    known = set(list_row_keys(dataset, talk))
+    models = scripted.build_scripted_models(profile=SMALL)
+    assert not list(measure_conversation(dataset, talk, models, known=known, heard=lambda: heard.append(1)))
     assert heard == []
-    last = keys(dataset, talk)[-1]
-    assert [row.key for row in measured(dataset, talk, models, known=known - {last})] == [last]
+    last = list_row_keys(dataset, talk)[-1]
+    assert [row.key for row in measure_conversation(dataset, talk, models, known=known - {last})] == [last]
 
 
 def test_dates_of_the_recording_reach_the_rows_the_prompt_and_what_is_recalled(dataset: Dataset) -> None:
     (talk,) = dataset.conversations
-    strong = scripted.models(utility=lambda messages: "summary")
-    with playing(strong, talk.turns, "en", asked_at=talk.asked_at) as play:
+    strong = scripted.build_scripted_models(utility=lambda messages: "summary")
+    with play_turns(strong, talk.turns, "en", asked_at=talk.asked_at) as play:
         assert [datetime.fromtimestamp(row.started) for row in play.rows] == [turn.at for turn in talk.turns]
         assert "2023-06-03 (Sat) 00:05" in "\n".join(str(message.text) for message in play.prompt_for().messages)
         prompt = play.context("all", "What broke?").lines
@@ -85,18 +87,18 @@ def test_dates_of_the_recording_reach_the_rows_the_prompt_and_what_is_recalled(d
 
 
 def test_live_answers_are_compared_and_judged(dataset: Dataset) -> None:
-    (talk,) = dataset.limited(1).conversations
-    rows = list(measured(dataset, talk, answering("It was 840."), live=True))
+    (talk,) = dataset.limit_questions(1).conversations
+    rows = list(measure_conversation(dataset, talk, answering("It was 840."), live=True))
     assert [row.answer.f1 for row in rows if row.answer] == [pytest.approx(1 / 2)] * len(EVERY)
     overall = {row.form: row.answer.rating.overall for row in rows if row.answer and row.answer.rating}
     assert overall == dict.fromkeys(EVERY, pytest.approx(90))
 
 
 def test_without_a_judge_nobody_is_asked_to_judge(dataset: Dataset) -> None:
-    (talk,) = dataset.limited(1).conversations
+    (talk,) = dataset.limit_questions(1).conversations
     chat, utility = ScriptedModel(lambda _: "840"), ScriptedModel()
-    models = scripted.models(chat, utility, profile=SMALL)
-    rows = list(measured(dataset, talk, models, live=True, judged=False))
+    models = scripted.build_scripted_models(chat, utility, profile=SMALL)
+    rows = list(measure_conversation(dataset, talk, models, live=True, judged=False))
     assert [row.answer.f1 for row in rows if row.answer] == [1.0] * len(EVERY)
     assert utility.calls == []
     question = str(chat.calls[0][-1].text)
@@ -106,7 +108,9 @@ def test_without_a_judge_nobody_is_asked_to_judge(dataset: Dataset) -> None:
 
 def test_a_stop_ends_the_measurement(dataset: Dataset) -> None:
     stop = threading.Event()
-    rows = measured(dataset, dataset.conversations[0], scripted.models(profile=SMALL), stop=stop)
+    rows = measure_conversation(
+        dataset, dataset.conversations[0], scripted.build_scripted_models(profile=SMALL), stop=stop
+    )
     next(rows)
     stop.set()
     with pytest.raises(Stopped):
@@ -120,4 +124,4 @@ def answering(text: str) -> ModelSet:
     def judgement(_messages: list[BaseMessage]) -> str:
         return json.dumps({"overall_score": 90, "scores": scores})
 
-    return scripted.models(chat=lambda _: text, utility=judgement, profile=SMALL)
+    return scripted.build_scripted_models(chat=lambda _: text, utility=judgement, profile=SMALL)

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from evaluation.judge import Rating
+from evaluation.judge.judge import Rating
 from evaluation.public.answer import PublicAnswer
-from evaluation.public.evidence import Evidence
+from evaluation.public.evidence import GoldEvidence
 from evaluation.public.measure import Row
-from evaluation.public.record import RowRecord, begun, digest, newest
+from evaluation.public.record import RowRecord, create_row_record, find_newest_record, hash_measurement
 
 
 def row(question: str, **fields: object) -> Row:
-    values = {"evidence": Evidence(2, 1, 1, 1), "tokens": 9, "seconds": 0.5, **fields}
+    values = {"evidence": GoldEvidence(2, 1, 1, 1), "tokens": 9, "seconds": 0.5, **fields}
     return Row("locomo", "talk-1", question, "temporal", False, "all", 4, **values)  # type: ignore[arg-type]
 
 
 def test_rows_are_there_again_and_what_was_cut_off_is_not(tmp_path: Path) -> None:
-    record = begun(tmp_path, "mark")
+    record = create_row_record(tmp_path, "mark")
     judged = row("0", answer=PublicAnswer("840", 1.0, Rating("scored", scores={"noise": 1.0}, overall=90.0)))
     record.keep(judged)
     record.keep(row("1"))
@@ -25,7 +25,7 @@ def test_rows_are_there_again_and_what_was_cut_off_is_not(tmp_path: Path) -> Non
     record.close()
     with record.path.open("ab") as file:
         file.write(b'{"damaged": 1}\n{"dataset": "locomo", "conv')
-    again = newest(tmp_path, "mark")
+    again = find_newest_record(tmp_path, "mark")
     assert again is not None
     assert list(again.rows.values()) == [judged, row("1")]
     again.keep(row("3"))
@@ -36,8 +36,8 @@ def test_rows_are_there_again_and_what_was_cut_off_is_not(tmp_path: Path) -> Non
 
 
 def test_only_the_same_measurement_goes_on(tmp_path: Path) -> None:
-    begun(tmp_path, digest([], 0.3)).close()
-    assert newest(tmp_path, digest([], 0.1)) is None
-    again = newest(tmp_path, digest([], 0.3))
+    create_row_record(tmp_path, hash_measurement([], 0.3)).close()
+    assert find_newest_record(tmp_path, hash_measurement([], 0.1)) is None
+    again = find_newest_record(tmp_path, hash_measurement([], 0.3))
     assert again is not None
     again.close()

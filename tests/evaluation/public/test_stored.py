@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from evaluation.play import playing
-from evaluation.public.dataset import Conversation
+from evaluation.play import play_turns
+from evaluation.public.dataset.dataset import Conversation
 from evaluation.public.stored import small_models, store_talk, strong_models
 from evaluation.scenario import RecordedTurn
-from graph.context.prompt import Prompt
+from graph.context.prompt import BuiltPrompt
 
 TOPICS = ("boat", "oven", "garden", "piano", "roof")
 
@@ -23,7 +23,7 @@ NOON = datetime(2026, 3, 5, 12)
 TURNS = tuple(turn(number) for number in range(1, 26))
 
 
-def lines_of(prompt: Prompt) -> set[str]:
+def lines_of(prompt: BuiltPrompt) -> set[str]:
     """Its lines, without the time that stays with a question while it is raw."""
     lines = {line for message in prompt.messages for line in str(message.text).splitlines()}
     return {line for line in lines if not line.startswith("Now: ")}
@@ -31,7 +31,7 @@ def lines_of(prompt: Prompt) -> set[str]:
 
 def test_a_stored_conversation_has_the_prompt_of_a_played_one() -> None:
     models, query = strong_models(), "What did the piano cost?"
-    with playing(models, TURNS, "en", asked_at=NOON) as play:
+    with play_turns(models, TURNS, "en", asked_at=NOON) as play:
         wanted = play.prompt_for(query)
     with store_talk(Conversation("noor", "user", "assistant", TURNS, ())) as talk:
         found, small = (talk.prompt_for(query, each, NOON) for each in (models, small_models()))

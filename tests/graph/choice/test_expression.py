@@ -8,7 +8,14 @@ import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 
 from errors import ModelUnreachable, RequestRejected
-from graph.choice.expression import Sum, holds, request, stated, write, write_dates
+from graph.choice.expression import (
+    Sum,
+    ask_model_expression,
+    build_expression_prompt,
+    is_expression_faithful,
+    read_stated_expression,
+    write_dates,
+)
 from model.call.stream import Stopped
 from model.scripted import ScriptedModel
 from tests.table import table
@@ -27,7 +34,7 @@ from tests.table import table
     ],
 )
 def test_a_message_that_is_an_expression_is_read_by_code(message: str, formula: str) -> None:
-    assert stated(message) == formula
+    assert read_stated_expression(message) == formula
 
 
 @table(
@@ -47,7 +54,7 @@ def test_a_message_that_is_an_expression_is_read_by_code(message: str, formula: 
     ],
 )
 def test_other_words_are_left_to_the_model(message: str) -> None:
-    assert stated(message) is None
+    assert read_stated_expression(message) is None
 
 
 @table(
@@ -62,7 +69,7 @@ def test_other_words_are_left_to_the_model(message: str) -> None:
     ],
 )
 def test_an_expression_of_the_numbers_of_the_message_holds(formula: str, message: str) -> None:
-    assert holds(formula, Sum(message))
+    assert is_expression_faithful(formula, Sum(message))
 
 
 @table(
@@ -78,19 +85,19 @@ def test_an_expression_of_the_numbers_of_the_message_holds(formula: str, message
     ],
 )
 def test_any_other_expression_is_refused(formula: str, message: str) -> None:
-    assert not holds(formula, Sum(message))
+    assert not is_expression_faithful(formula, Sum(message))
 
 
 def test_the_sum_before_may_lend_its_numbers() -> None:
     before = ("59,000원짜리를 20% 할인하면?", "59000*(1-20/100)")
-    assert holds("59000*(1-20/100)*(1-10/100)", Sum("거기서 10% 더 깎으면?", before))
-    assert not holds("59000*(1-20/100)*(1-10/100)", Sum("거기서 10% 더 깎으면?"))
+    assert is_expression_faithful("59000*(1-20/100)*(1-10/100)", Sum("거기서 10% 더 깎으면?", before))
+    assert not is_expression_faithful("59000*(1-20/100)*(1-10/100)", Sum("거기서 10% 더 깎으면?"))
 
 
 def test_the_request_stands_behind_the_conversation_and_ends_with_the_sum_before_and_the_message() -> None:
     conversation: list[AnyMessage] = [SystemMessage("You are helpful."), HumanMessage("Hello"), AIMessage("Hello!")]
     asked = Sum("거기에 3천 원 더하면?", ("8,500원짜리 3개면?", "8500*3"))
-    messages = request(asked, "ko", conversation)
+    messages = build_expression_prompt(asked, "ko", conversation)
     assert messages[:3] == conversation
     assert [message.text for message in messages[-3:]] == ["8500원짜리 3개면?", "8500*3", "거기에 3000원 더하면?"]
 
@@ -98,16 +105,16 @@ def test_the_request_stands_behind_the_conversation_and_ends_with_the_sum_before
 def test_a_server_that_refuses_the_request_or_says_nothing_gives_no_expression() -> None:
     messages = [HumanMessage("2 and 3?")]
     refusing = ScriptedModel(answers=lambda _: RequestRejected(url="http://x", status=400, reason="grammar"))
-    assert write(refusing, messages, None) is None
+    assert ask_model_expression(refusing, messages, None) is None
     with pytest.raises(ModelUnreachable):
-        write(ScriptedModel(answers=lambda _: ModelUnreachable(url="http://x")), messages, None)
+        ask_model_expression(ScriptedModel(answers=lambda _: ModelUnreachable(url="http://x")), messages, None)
 
 
 def test_a_stop_ends_the_call() -> None:
     stop = threading.Event()
     stop.set()
     with pytest.raises(Stopped):
-        write(ScriptedModel(answers=["2+3"]), [HumanMessage("2 and 3?")], stop)
+        ask_model_expression(ScriptedModel(answers=["2+3"]), [HumanMessage("2 and 3?")], stop)
 
 
 NOW = datetime(2026, 11, 27, 14, 30, tzinfo=ZoneInfo("Asia/Seoul"))  # a Friday
@@ -126,7 +133,7 @@ NOW = datetime(2026, 11, 27, 14, 30, tzinfo=ZoneInfo("Asia/Seoul"))  # a Friday
     ],
 )
 def test_an_expression_of_the_days_of_the_message_holds(message: str, formula: str) -> None:
-    assert holds(formula, Sum.read(message, None, NOW))
+    assert is_expression_faithful(formula, Sum.read(message, None, NOW))
 
 
 @table(
@@ -144,7 +151,7 @@ def test_an_expression_of_the_days_of_the_message_holds(message: str, formula: s
     ],
 )
 def test_an_expression_with_other_days_places_or_numbers_is_refused(message: str, formula: str) -> None:
-    assert not holds(formula, Sum.read(message, None, NOW))
+    assert not is_expression_faithful(formula, Sum.read(message, None, NOW))
 
 
 @table(
@@ -164,5 +171,5 @@ def test_the_model_is_shown_dates_in_place_of_words_for_days() -> None:
     named = Sum.read("우리 아들 생일이 다음 달 3일 오후 2시인데 며칠 남았어?", None, NOW).named
     assert named is not None
     assert write_dates(named) == "우리 아들 생일이 2026-12-03 14:00인데 며칠 남았어?"
-    (*_, last) = request(Sum("…", None, named), "ko", [])
+    (*_, last) = build_expression_prompt(Sum("…", None, named), "ko", [])
     assert last.text == write_dates(named)

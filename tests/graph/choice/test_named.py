@@ -49,7 +49,7 @@ def opened(agent: OpenAgent, *script: Any, tool: BaseTool | None = None) -> Agen
     ],
 )
 def test_only_the_beginning_of_a_message_names_a_tool(text: str, found: tuple[str, str] | None) -> None:
-    assert named.named(text) == found
+    assert named.read_named_tool(text) == found
 
 
 def test_the_model_writes_the_arguments_and_answers(agent: OpenAgent, session: NewSession) -> None:

@@ -8,12 +8,12 @@ from zoneinfo import ZoneInfo
 import pytest
 from langchain_core.messages import HumanMessage, ToolMessage
 
-from graph.answer.by_code import word
-from graph.choice.question import has_unread, read_question
-from graph.choice.routed import choose
+from graph.answer.by_code import render_answer_by_code
+from graph.choice.question import has_unread, read_time_question
+from graph.choice.routed import route_tool_calls
 from graph.tool import TOOLS
 from graph.tool.calculate import calculate
-from graph.tool.time import at
+from graph.tool.time import configure_tool_clock
 from tests.table import table
 
 NOW = datetime(2026, 11, 27, 14, 30, tzinfo=ZoneInfo("Asia/Seoul"))  # a Friday
@@ -21,14 +21,14 @@ NOW = datetime(2026, 11, 27, 14, 30, tzinfo=ZoneInfo("Asia/Seoul"))  # a Friday
 
 def answer(question: str, language: str = "en") -> str | None:
     """What code answers: None where the model must."""
-    calls = choose(question, [], TOOLS, now=lambda: NOW)
+    calls = route_tool_calls(question, [], TOOLS, now=lambda: NOW)
     results = []
     for call in calls:
         tool = next(tool for tool in TOOLS if tool.name == call["name"])
-        result = tool.invoke(dict(call), at(lambda: NOW))
+        result = tool.invoke(dict(call), configure_tool_clock(lambda: NOW))
         assert isinstance(result, ToolMessage)
         results.append(result)
-    return word([HumanMessage(question), *results], language)
+    return render_answer_by_code([HumanMessage(question), *results], language)
 
 
 @table(
@@ -68,7 +68,7 @@ def answer(question: str, language: str = "en") -> str | None:
     ],
 )
 def test_a_whole_question_is_read(question: str, expressions: list[str]) -> None:
-    assert read_question(question, NOW) == expressions
+    assert read_time_question(question, NOW) == expressions
 
 
 @table(
@@ -93,7 +93,7 @@ def test_a_whole_question_is_read(question: str, expressions: list[str]) -> None
     ],
 )
 def test_what_is_no_whole_question_is_left(message: str) -> None:
-    assert read_question(message, NOW) == []
+    assert read_time_question(message, NOW) == []
 
 
 @table(
@@ -150,7 +150,7 @@ def test_a_question_about_now_may_ask_for_more(question: str, is_more: bool) -> 
 def test_the_clock_change_is_counted() -> None:
     before = datetime(2026, 10, 25, 1, 30, tzinfo=ZoneInfo("Europe/Berlin"))  # clocks go back an hour at three
     call = {"type": "tool_call", "name": "calculate", "args": {"expression": "time(here) + 3 hours"}, "id": "1"}
-    assert "03:30" in str(calculate.invoke(call, at(lambda: before)).content)
+    assert "03:30" in str(calculate.invoke(call, configure_tool_clock(lambda: before)).content)
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_the_clock_change_is_counted() -> None:
     ],
 )
 def test_what_lies_beyond_the_calendar_ends_no_turn(question: str) -> None:
-    choose(question, [], TOOLS, now=lambda: NOW)
+    route_tool_calls(question, [], TOOLS, now=lambda: NOW)
 
 
 @pytest.mark.parametrize(

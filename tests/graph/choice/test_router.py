@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from errors import EmbeddingFailed
-from graph.choice.feature import HEAD, TAIL, Label, Values, core
-from graph.choice.router import MARGIN, Router, Weights, router
-from graph.choice.train import digest
+from graph.choice.feature import HEAD, TAIL, Label, Values, extract_message_core
+from graph.choice.router import MARGIN, Router, RouterWeights, load_router
+from graph.choice.train import hash_router_examples
 from tests.table import table
 
 CLEAR: list[tuple[str, Label]] = [
@@ -30,7 +30,7 @@ CLEAR: list[tuple[str, Label]] = [
 
 @table(("question", "label"), CLEAR)
 def test_a_plainly_clear_message_finds_its_tool_or_none(question: str, label: Label) -> None:
-    assert router().route(question).label == label
+    assert load_router().route(question).label == label
 
 
 @pytest.mark.parametrize(
@@ -44,34 +44,34 @@ def test_a_plainly_clear_message_finds_its_tool_or_none(question: str, label: La
     ],
 )
 def test_a_short_message_may_lean_on_the_one_before_it(previous: str, question: str, label: Label) -> None:
-    assert router().route(question, previous).label == label
+    assert load_router().route(question, previous).label == label
 
 
 def test_the_weights_belong_to_the_examples() -> None:
-    assert Weights.load().digest == digest(), "python -m graph.choice.train"
+    assert RouterWeights.load().digest == hash_router_examples(), "python -m graph.choice.train"
 
 
 def test_below_the_margin_there_is_no_tool() -> None:
-    own = Weights.load()
+    own = RouterWeights.load()
     silent = Router(
-        Weights(own.meaning * 0, own.letters * 0, own.facts * 0, own.bias * 0, ""), lambda _: own.meaning[:, 0]
+        RouterWeights(own.meaning * 0, own.letters * 0, own.facts * 0, own.bias * 0, ""), lambda _: own.meaning[:, 0]
     )
     found = silent.route("지금 몇 시야?")
     assert found.label == "none"
     assert found.margin == pytest.approx(0.0)
-    assert router().route("지금 몇 시야?").margin >= MARGIN
+    assert load_router().route("지금 몇 시야?").margin >= MARGIN
 
 
 def test_without_an_embedding_there_is_no_tool() -> None:
     def failing(_: str) -> Values:
         raise EmbeddingFailed(model="none", reason="no wheel for this machine")
 
-    assert Router(Weights.load(), failing).route("지금 몇 시야?").label == "none"
+    assert Router(RouterWeights.load(), failing).route("지금 몇 시야?").label == "none"
 
 
 def test_of_a_long_message_the_beginning_and_the_end_are_read() -> None:
     told = "The move went well and everybody helped. " * 40
-    text = core(f"I am back. {told}What time is it in Rome?")
+    text = extract_message_core(f"I am back. {told}What time is it in Rome?")
     assert text.startswith("I am back.")
     assert text.endswith("What time is it in Rome?")
     assert len(text) <= HEAD + TAIL + 1
@@ -79,4 +79,4 @@ def test_of_a_long_message_the_beginning_and_the_end_are_read() -> None:
 
 @table("question", ["", " ", "?", "ㅋ", "🙂" * 500, "9" * 5000, "\ud800"])
 def test_any_text_is_routed(question: str) -> None:
-    assert router().route(question, question).margin >= 0
+    assert load_router().route(question, question).margin >= 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from langchain_core.tools import StructuredTool
 
-from graph.choice.routed import choose
+from graph.choice.routed import route_tool_calls
 from graph.choice.wish import find_wish, is_wish
 from tests.graph.choice.wished import MORE_WISHES, OWN_ACTS, PLAIN, WISHES
 from tests.table import table
@@ -15,7 +15,7 @@ TOOL = StructuredTool.from_function(lambda text: text, name="remember", descript
 
 def kept(message: str, *earlier: str) -> str | None:
     """What ``remember`` is called with; None when it is not called."""
-    calls = choose(message, earlier, [TOOL])
+    calls = route_tool_calls(message, earlier, [TOOL])
     return str(calls[0]["args"]["message"]) if calls else None
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
-from graph.summary import Made, make
+from errors import GieokError
+from graph.summary import ChunkSource, Made, Writer, make_chunk_summary
 from model.modelset import ModelSet
-from model.scripted import ScriptedModel, models
+from model.scripted import ScriptedModel, build_scripted_models
 
 TOPICS = """
 그림책과 색연필을 골랐다. 부엌 창문을 새로 달았다. 기차표는 아직 못 샀다. 피아노 학원에 다니기로 했다.
@@ -53,10 +56,20 @@ def chunk(size: int) -> list[AnyMessage]:
 def scripted(*answers: Any) -> tuple[ModelSet, ScriptedModel]:
     """A strong model for side work that gives these answers."""
     model = ScriptedModel(answers)
-    return models(utility=model), model
+    return build_scripted_models(utility=model), model
 
 
-def run(messages: list[AnyMessage], chosen: ModelSet, *, rate: float = 0.3, **more: Any) -> Made:
+def run(
+    messages: list[AnyMessage],
+    chosen: ModelSet,
+    *,
+    stop: threading.Event | None = None,
+    stands_in: Callable[[GieokError], bool] = lambda _: False,
+    writer: Writer | None = None,
+    **of_source: Any,
+) -> Made:
     """The summary of turns 1 to 3."""
-    given = {"thread_id": "s1", "language": "ko", "stop": None, **more}
-    return make(messages, [1, 2, 3], rate=rate, models=chosen, **given)
+    given = {"thread_id": "s1", "rate": 0.3, "language": "ko", **of_source}
+    return make_chunk_summary(
+        ChunkSource(messages, [1, 2, 3], **given), chosen, stop, stands_in=stands_in, writer=writer
+    )

@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, ToolMessage
 from errors import GieokError, ModelUnreachable, RequestRejected, SummaryRejected
 from graph.context.chunk import stands_in
 from model.call.stream import Stopped
-from model.scripted import ScriptedModel, models
+from model.scripted import ScriptedModel, build_scripted_models
 from tests.clock import set_clock
 from tests.graph.summary.chunk import FACTS, chunk, run, scripted, turns
 
@@ -179,7 +179,7 @@ def test_a_stop_ends_it_in_the_middle_of_the_answer() -> None:
     timer = threading.Timer(0.2, stop.set)
     timer.start()
     with pytest.raises(Stopped):
-        run(chunk(500), replace(models(utility=model)), stop=stop)
+        run(chunk(500), replace(build_scripted_models(utility=model)), stop=stop)
     timer.join()
 
 
@@ -193,7 +193,7 @@ def test_tokens_of_both_calls_are_counted_and_the_time(monkeypatch: pytest.Monke
 
 
 def test_the_model_for_side_work_is_named_where_it_is_another() -> None:
-    small = replace(models(utility=["김민수 과장이 3월 5일에 120만 원을 냄."]), utility_name="small")
+    small = replace(build_scripted_models(utility=["김민수 과장이 3월 5일에 120만 원을 냄."]), utility_name="small")
     assert run(FACTS, small).model == "small"
 
 

@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage
 
-from graph.summary import SLACK, SMALL, written
+from graph.summary import SLACK, SMALL, ChunkSource, make_edited_summary
 from model import profile
 from model.call.stream import Stopped
 from model.modelset import ModelSet
-from model.scripted import ScriptedModel, models
+from model.scripted import ScriptedModel, build_scripted_models
 from tests.graph.summary.chunk import FACTS, chunk, run, turns
 from tests.graph.talk import summarising
 from tests.graph.test_hostile import HOSTILE
-from text import fact
-from text.language import detect
+from text.fact import fact
+from text.language import detect_language
 
 KEYS = ["thread_id", "turns", "turn_length", "original_chars", "summary_chars", "compression_rate", "summary"]
 Writing = Callable[..., ModelSet]
@@ -31,8 +31,10 @@ def writing(request: pytest.FixtureRequest) -> Writing:
 
     def make(reply: Any = summarising, **fields: Any) -> ModelSet:
         if request.param == "extracted":
-            return models(profile=profile.SMALL)
-        return models(utility=ScriptedModel(lambda messages: reply(messages), **fields), profile=profile.STRONG)
+            return build_scripted_models(profile=profile.SMALL)
+        return build_scripted_models(
+            utility=ScriptedModel(lambda messages: reply(messages), **fields), profile=profile.STRONG
+        )
 
     return make
 
@@ -65,8 +67,8 @@ def test_every_fact_is_told_as_kept_or_lost_and_rightly(writing: Writing) -> Non
     made = run(FACTS, writing(lambda _: "김민수 과장이 3월 5일에 옴."), rate=0.1)
     assert sorted((*made.kept, *made.lost)) == sorted(["김민수", "3월 5일", "120만 원"])
     assert made.lost
-    for one in fact.facts("\n".join(message.text for message in FACTS)):
-        assert fact.holds(made.record["summary"], one) is (one.text in made.kept)
+    for one in fact.find_facts("\n".join(message.text for message in FACTS)):
+        assert fact.has_fact_value(made.record["summary"], one) is (one.text in made.kept)
 
 
 @pytest.mark.parametrize("session", ["ko", "en"])
@@ -84,7 +86,7 @@ def test_the_language_is_that_of_the_conversation(
         return "They talk about moving." if "in English" in str(messages) else "이사 이야기를 나눔."
 
     summary = run(turns(said, said, said), writing(reply), language=session, rate=0.5).record["summary"]
-    assert detect(summary, "en" if spoken == "ko" else "ko") == spoken
+    assert detect_language(summary, "en" if spoken == "ko" else "ko") == spoken
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
@@ -108,7 +110,7 @@ def test_a_stop_ends_it_at_once(writing: Writing) -> None:
 
 
 def test_a_summary_in_the_users_own_words_may_have_any_length_and_tells_what_it_lacks() -> None:
-    made = written(FACTS, [1, 2, 3], thread_id="s1", rate=0.3, language="ko", text="비용은 120만 원. " * 40)
+    made = make_edited_summary(ChunkSource(FACTS, [1, 2, 3], "s1", 0.3, "ko"), "비용은 120만 원. " * 40)
     assert made.record["summary_chars"] == len(made.record["summary"]) > made.record["original_chars"]
     assert (made.kept, made.calls, made.model, made.origin) == (("120만 원",), 0, "", "edited")
     assert set(made.lost) == {"김민수", "3월 5일"}

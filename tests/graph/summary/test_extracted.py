@@ -10,13 +10,14 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMes
 from errors import SummaryRejected
 from graph.summary.original import Original
 from model.profile import SMALL
-from model.scripted import models
+from model.scripted import build_scripted_models
 from tests.graph.summary.chunk import FACTS, run, scripted, turns
 from tests.steps import count_lines
 from tests.table import table
-from text import note, pack, sentence
+from text import sentence
+from text.fact import note, pack
 
-CODE = models(profile=SMALL)  # a model that is asked fails the test: its script is empty
+CODE = build_scripted_models(profile=SMALL)  # a model that is asked fails the test: its script is empty
 
 
 def test_what_was_said_stands_in_it_word_for_word() -> None:
@@ -115,10 +116,10 @@ def test_no_summary_is_longer_than_the_original_nor_cut_in_mid_word(said: list[s
     summary, target = made.record["summary"], int(made.record["original_chars"] * rate)
     assert 0 < len(summary) <= made.record["original_chars"]
     assert target <= 60 or len(summary) <= 1.3 * target
-    pieces = [piece for text in said for piece in (text, *sentence.split(text))]
+    pieces = [piece for text in said for piece in (text, *sentence.split_sentences(text))]
     known = {word.strip(",.;").casefold() for piece in pieces for word in piece.split()}
     assert {word.strip(",.;").casefold() for word in summary.split()} <= known | {"사용자:", "user:", ""}
-    assert len(made.kept) + len(made.lost) == len(Original(tuple(messages), (1, 2, 3), rate, "ko").told)
+    assert len(made.kept) + len(made.lost) == len(Original(tuple(messages), (1, 2, 3), rate, "ko").told_facts)
 
 
 @table(
@@ -131,7 +132,7 @@ def test_no_summary_is_longer_than_the_original_nor_cut_in_mid_word(said: list[s
 )
 def test_facts_that_only_the_assistant_tells_are_marked_as_its_own(user: str, answer: str, label: str) -> None:
     source = Original(tuple(turns((user, answer))), (1, 2, 3), 0.9, "en")
-    assert note.join(source.sentences).endswith(f"{label}{answer}")
+    assert note.join_notes(source.sentences).endswith(f"{label}{answer}")
 
 
 def test_what_a_tool_gave_is_no_suggestion_of_the_assistant() -> None:

@@ -8,7 +8,7 @@ from graph.summary.mark import split_marked, strip_suggested
 from graph.summary.original import Original
 from tests.graph.summary.chunk import run, scripted, turns
 from tests.table import table
-from text import note
+from text.fact import note
 
 TRAIN = turns(
     ("I leave for Leeds on June 2 by train, and I would like to sit at a window.", "It arrives at 14:35, platform 9."),
@@ -93,8 +93,8 @@ def test_what_the_prompts_had_from_the_user_is_no_suggestion() -> None:
     known = "My train to Leeds arrives at 14:35 on platform 9."
     reply = "They leave for Leeds on June 2 and arrive at 14:35."
     assert run(TRAIN, scripted(reply, reply)[0], rate=0.4, known=known).record["summary"] == reply
-    assert "AI suggested" not in note.join(Original(tuple(TRAIN), (1, 2, 3), 0.9, "en", known).sentences)
-    assert "AI suggested" in note.join(Original(tuple(TRAIN), (1, 2, 3), 0.9, "en").sentences)
+    assert "AI suggested" not in note.join_notes(Original(tuple(TRAIN), (1, 2, 3), 0.9, "en", known).sentences)
+    assert "AI suggested" in note.join_notes(Original(tuple(TRAIN), (1, 2, 3), 0.9, "en").sentences)
 
 
 def test_of_one_answer_only_the_sentences_with_facts_of_its_own_are_marked() -> None:

@@ -6,11 +6,11 @@ import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 
 from graph.summary.original import Original
-from graph.tool.arithmetic import solve
+from graph.tool.calculation.arithmetic import solve_expression
 
 
 def names(*messages: AnyMessage) -> list[str]:
-    return [one.text for one in Original(messages, (1, 2, 3), 0.3, "en").told]
+    return [one.text for one in Original(messages, (1, 2, 3), 0.3, "en").told_facts]
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_what_only_a_tool_gave_was_told_by_nobody() -> None:
 
 
 def sums(question: str, formula: str, answer: str) -> list[AnyMessage]:
-    result = ToolMessage(solve(formula), tool_call_id="c", name="calculate")
+    result = ToolMessage(solve_expression(formula), tool_call_id="c", name="calculate")
     return [HumanMessage(question), result, AIMessage(answer)]
 
 

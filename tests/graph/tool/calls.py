@@ -7,17 +7,17 @@ from typing import Any, cast
 from langchain_core.messages import ToolMessage
 
 from graph.tool import memory_tools
-from graph.tool.reach import Reach
+from graph.tool.reach import MemoryReach
 from memory import Memory
 from tests.stub.memory import ListedMemory
 
 
-def reaching(memory: ListedMemory, language: Any = "en") -> Reach:
+def reaching(memory: ListedMemory, language: Any = "en") -> MemoryReach:
     """What the tools of one turn reach."""
-    return Reach(cast(Memory, memory), "acme", "s1", 9, language)
+    return MemoryReach(cast(Memory, memory), "acme", "s1", 9, language)
 
 
-def call(reach: Reach, name: str, **arguments: object) -> ToolMessage:
+def call(reach: MemoryReach, name: str, **arguments: object) -> ToolMessage:
     """What a tool answers."""
     found = {tool.name: tool for tool in memory_tools(reach)}
     message = found[name].invoke({"type": "tool_call", "name": name, "args": arguments, "id": "1"})

@@ -10,10 +10,10 @@ from langchain_core.tools import BaseTool
 from pydantic import BaseModel, ValidationError
 
 from graph.tool import TOOLS, memory_tools
-from graph.tool.reach import Reach
-from retrieval.answer.tool import tool as search
+from graph.tool.reach import MemoryReach
+from retrieval.answer.tool import build_document_tool as search
 
-OWN = [*TOOLS, *memory_tools(cast(Reach, None))]
+OWN = [*TOOLS, *memory_tools(cast(MemoryReach, None))]
 SEARCH = search(lambda _: pytest.fail("it must not run"))
 
 

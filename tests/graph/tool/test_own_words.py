@@ -5,15 +5,16 @@ from __future__ import annotations
 import pytest
 from langchain_core.messages import AnyMessage, HumanMessage, ToolMessage
 
-from graph.tool import guard, memory_tools
+from graph.tool import memory_tools
 from graph.tool.own_words import is_stated, is_to_be_forgotten
-from graph.tool.reach import Reach
+from graph.tool.question import guard
+from graph.tool.reach import MemoryReach
 from retrieval.answer.tool import NAME
 from tests.graph.test_wishes import MOST_ASKED
 from tests.graph.tool.calls import call, reaching
 from tests.graph.wishes import FORGET_FRESH, FORGET_LATER, NAMING
 from tests.stub.memory import ListedMemory
-from text.fence import framed
+from text.fence import frame_outside_text
 
 
 @pytest.mark.parametrize(
@@ -48,7 +49,7 @@ def test_a_question_or_a_part_of_a_word_says_nothing(message: str, text: str) ->
     assert not is_stated(message, text)
 
 
-def is_wish(reach: Reach, name: str, message: str, *more: AnyMessage, **arguments: object) -> bool:
+def is_wish(reach: MemoryReach, name: str, message: str, *more: AnyMessage, **arguments: object) -> bool:
     tool = next(each for each in memory_tools(reach) if each.name == name)
     return guard.is_own_wish(tool, arguments, [HumanMessage(message), *more])
 
@@ -58,7 +59,7 @@ def test_a_value_is_the_user_s_wish_where_nothing_else_changes() -> None:
     locker = {"key": "locker", "value": "214"}
     assert is_wish(reach, "remember", "My locker is 214, hang on to that", **locker)
     assert not is_wish(reach, "remember", "My locker is upstairs", **locker)
-    sent = framed("a.txt", "The locker is 214.", "data")
+    sent = frame_outside_text("a.txt", "The locker is 214.", "data")
     assert not is_wish(reach, "remember", f"Sum it up.\n\n{sent}", **locker)
     home = "My home is not 9 Elm Road."
     assert not is_wish(reach, "remember", home, key="Home", value="9 Elm Road"), "it would replace what is known"

@@ -5,8 +5,8 @@ from zoneinfo import ZoneInfo
 
 from langchain_core.messages import ToolMessage
 
-from graph.tool import zone
-from graph.tool.time import at, current_time
+from graph.tool.calculation import zone
+from graph.tool.time import configure_tool_clock, current_time
 from tests.table import table
 
 
@@ -32,7 +32,7 @@ def _result(place: str) -> ToolMessage:
     ],
 )
 def test_a_place_is_found_in_korean_and_english(place: str, expected: str) -> None:
-    assert zone.find(place) == expected
+    assert zone.find_place_zone(place) == expected
 
 
 def test_the_time_is_that_of_the_zone() -> None:
@@ -77,7 +77,7 @@ def test_other_days_are_told_with_weekday_and_distance() -> None:
         "args": {"dates": ["2027년 3월 14일", "May 1, 2026"]},
         "id": "1",
     }
-    message = current_time.invoke(call, at(lambda: now))
+    message = current_time.invoke(call, configure_tool_clock(lambda: now))
     assert isinstance(message, ToolMessage)
     first, *days = str(message.content).splitlines()
     assert first.startswith("2026-11-24 Tuesday")

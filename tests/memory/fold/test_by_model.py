@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 
 from errors import FoldRejected, ModelServerError, RequestRejected
 from memory.fold import Folded
-from memory.fold.by_model import make
+from memory.fold.by_model import fold_by_model
 from memory.fold.fold_input import FoldInput
 from memory.state import MOST_ENTITIES, Entity, MemoryTurn
 from model.call.stream import Stopped
@@ -30,7 +30,7 @@ LONG = "\n".join(f"The user told about the {shelf} shelf in the northern hall." 
 
 def fold(models: ModelSet, turns: tuple[MemoryTurn, ...] = BUDGET, room: int = 500, **values: object) -> Folded:
     source = FoldInput(**{"text": "", "entities": (), "turns": turns, "default": "en", **values})  # type: ignore[arg-type]
-    return make(source, models, room)
+    return fold_by_model(source, models, room)
 
 
 def calls(models: ModelSet) -> list[list[BaseMessage]]:
@@ -67,7 +67,7 @@ def test_a_changed_value_is_the_model_s_to_change() -> None:
 def test_the_reply_is_asked_for_in_a_shape() -> None:
     models = saying(reply("Sarah Kim has 100 million won."))
     fold(models)
-    (bound,) = models.utility.bound  # type: ignore[attr-defined]
+    (bound,) = models.utility.bound_arguments  # type: ignore[attr-defined]
     schema = bound["response_format"]["json_schema"]["schema"]
     assert list(schema["properties"]) == ["memory", "entities", "gone"] == schema["required"]
 
@@ -76,7 +76,7 @@ def test_a_server_that_refuses_the_shape_is_asked_without_it() -> None:
     refused = RequestRejected(url="x", status=400, reason="response_format")
     models = saying(refused, reply("Sarah Kim has 100 million won."))
     assert fold(models).text == "Sarah Kim has 100 million won."
-    assert [list(each) for each in models.utility.bound] == [["response_format"], []]  # type: ignore[attr-defined]
+    assert [list(each) for each in models.utility.bound_arguments] == [["response_format"], []]  # type: ignore[attr-defined]
     assert calls(models)[0] == calls(models)[1]
 
 
@@ -280,4 +280,4 @@ def test_a_fold_can_be_stopped() -> None:
     stop = threading.Event()
     stop.set()
     with pytest.raises(Stopped):
-        make(FoldInput("", (), BUDGET), saying("never"), 500, stop)
+        fold_by_model(FoldInput("", (), BUDGET), saying("never"), 500, stop)

@@ -7,7 +7,7 @@ import pytest
 from memory import fold
 from memory.fold import MOST_SENTENCES, Folded
 from memory.fold.fold_input import FoldInput
-from memory.line import undated
+from memory.line import parse_dated_line
 from memory.state import MOST_ENTITIES, Entity, MemoryTurn
 from model.modelset import ModelSet
 from tests.memory.models import good, small
@@ -27,7 +27,7 @@ def models(request: pytest.FixtureRequest) -> ModelSet:
 
 def make(models: ModelSet, turns: tuple[MemoryTurn, ...] = TURNS, room: int = 500, **values: object) -> Folded:
     source = FoldInput(**{"text": "", "entities": (), "turns": turns, "default": "en", **values})  # type: ignore[arg-type]
-    return fold.make(source, models, room)
+    return fold.fold_memory(source, models, room)
 
 
 def test_what_the_user_said_is_in_the_memory(models: ModelSet) -> None:
@@ -61,7 +61,7 @@ def test_a_memory_keeps_within_its_sentences(models: ModelSet) -> None:
         MemoryTurn(number, f"Shelf {number} holds {number}00 blue boxes.", "Noted.") for number in range(1, 60)
     )
     made = make(models, many)
-    assert 0 < len(sentence.split(made.text)) <= MOST_SENTENCES
+    assert 0 < len(sentence.split_sentences(made.text)) <= MOST_SENTENCES
     assert "5900" in made.text
 
 
@@ -84,7 +84,7 @@ def test_values_that_are_kept_by_name_stay(models: ModelSet) -> None:
 def test_lines_with_turns_are_kept_in_their_order(models: ModelSet) -> None:
     text = "From before.\nturn 3: My rent is $900.\nturn 4: My dog is Rex."
     made = make(models, (MemoryTurn(7, "The budget is $500.", "Noted."),), text=text)
-    told = [line for line in made.text.splitlines() if undated(line).first]
+    told = [line for line in made.text.splitlines() if parse_dated_line(line).first]
     assert made.text.startswith("From before.")
     assert "My rent is $900" in told[0]
     assert made.text.index("Rex") < made.text.index("$500")

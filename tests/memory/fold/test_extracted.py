@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from memory.fold import MOST_SENTENCES, Folded
-from memory.fold.extracted import MOST_OF_TURN, SHARE, make
+from memory.fold.extracted import MOST_OF_TURN, SHARE, fold_by_code
 from memory.fold.fold_input import FoldInput
-from memory.line import parts, statements_of, undated
+from memory.line import parse_dated_line, split_memory_lines, statements_of
 from memory.state import MemoryTurn
-from model.call.token import estimate
-from model.scripted import count
+from model.call.token import estimate_tokens
+from model.scripted import count_scripted_tokens
 from tests.steps import count_lines
 
 WORDS = ("parsnip", "quartz", "lilac", "ferry", "violin", "cobalt")
@@ -21,7 +21,14 @@ def said(*questions: str, first: int = 1) -> tuple[MemoryTurn, ...]:
 
 
 def fold(*questions: str, text: str = "", room: int = 500, first: int = 1, pins: tuple[str, ...] = ()) -> Folded:
-    return make(FoldInput(text, (), said(*questions, first=first), pins, default="en"), count, room)
+    return fold_by_code(
+        FoldInput(text, (), said(*questions, first=first), pins, default="en"), count_scripted_tokens, room
+    )
+
+
+def statements(text: str) -> list[str]:
+    """The statements of a memory without their turns, oldest first."""
+    return [each.text for line in split_memory_lines(text) for each in statements_of(line)]
 
 
 def test_each_statement_has_its_turn_and_its_own_words() -> None:
@@ -61,7 +68,11 @@ def test_a_question_is_remembered_for_its_values_alone() -> None:
 
 
 def test_the_answers_are_no_memory() -> None:
-    made = make(FoldInput("", (), (MemoryTurn(1, "My dog is Rex.", "Rex is 7 years old."),), default="en"), count, 500)
+    made = fold_by_code(
+        FoldInput("", (), (MemoryTurn(1, "My dog is Rex.", "Rex is 7 years old."),), default="en"),
+        count_scripted_tokens,
+        500,
+    )
     assert "7" not in made.text
 
 
@@ -82,7 +93,7 @@ def test_a_liking_that_was_replaced_stands_before_the_one_of_now_each_with_its_t
 @pytest.mark.parametrize("again", ["My dog is Rex!", "my dog is rex"])
 def test_a_repeated_statement_keeps_its_latest_turn(again: str) -> None:
     made = fold("My dog is Rex.", "The rent is $900.", again)
-    assert parts(made.text) == ["The rent is $900", again.rstrip("!.")]
+    assert statements(made.text) == ["The rent is $900", again.rstrip("!.")]
 
 
 @pytest.mark.parametrize(
@@ -91,7 +102,7 @@ def test_a_repeated_statement_keeps_its_latest_turn(again: str) -> None:
 )
 def test_a_statement_that_differs_in_a_word_or_a_value_repeats_nothing(later: str) -> None:
     earlier = ("My brother is allergic to walnuts.", "The rent is $900 a month.", "I like spicy food very much.")
-    assert len(parts(fold(*earlier, later).text)) == 4
+    assert len(statements(fold(*earlier, later).text)) == 4
 
 
 def test_what_a_later_statement_tells_too_leaves_first() -> None:
@@ -102,7 +113,7 @@ def test_what_a_later_statement_tells_too_leaves_first() -> None:
         "The locker beside the swimming pool is B204.",
     )
     whole = fold(old, *others, new).text
-    made = fold(old, *others, new, room=int(count(whole) / SHARE) - 1)
+    made = fold(old, *others, new, room=int(count_scripted_tokens(whole) / SHARE) - 1)
     assert "$3,200" in whole
     assert "$3,200" not in made.text
     assert all(value in made.text for value in ("$3,800", "9:30", "010-1234-5678", "B204"))
@@ -112,7 +123,7 @@ def test_what_has_no_value_keeps_half_of_the_room() -> None:
     """A summary of the chunk tells the values, and seldom the rest."""
     valued = [f"Shelf {number} of the {word} holds {number}7 jars." for number, word in enumerate(WORDS, 1)]
     plain = [f"I am fond of the {word} that grandmother made." for word in WORDS]
-    made = parts(fold(*(each for pair in zip(plain, valued, strict=True) for each in pair), room=110).text)
+    made = statements(fold(*(each for pair in zip(plain, valued, strict=True) for each in pair), room=110).text)
     held = [part.startswith("I am") for part in made]
     assert 4 <= len(held) < 2 * len(WORDS)
     assert abs(sum(held) - len(held) / 2) <= 1
@@ -133,8 +144,8 @@ def test_lines_and_tokens_are_bounded_and_the_newest_stays() -> None:
     many = [
         f"Shelf {number} of the {number}th room holds {number}00 blue boxes for the museum." for number in range(90)
     ]
-    for counted in (count, estimate):
-        made = make(FoldInput("", (), said(*many), default="en"), counted, 500)
+    for counted in (count_scripted_tokens, estimate_tokens):
+        made = fold_by_code(FoldInput("", (), said(*many), default="en"), counted, 500)
         assert len(made.text.splitlines()) <= MOST_SENTENCES
         assert counted(made.text) <= 500 * SHARE
         assert "Shelf 89 " in made.text
@@ -151,8 +162,8 @@ def test_a_memory_of_many_folds_holds_what_it_held_in_one() -> None:
     text = ""
     for number, each in enumerate(told, 1):
         text = fold(each, text=text, first=number).text
-    assert [each.rstrip(".") for each in parts(text)] == [each.rstrip(".") for each in told]
-    assert undated(text.splitlines()[-1]).last == len(told)
+    assert [each.rstrip(".") for each in statements(text)] == [each.rstrip(".") for each in told]
+    assert parse_dated_line(text.splitlines()[-1]).last == len(told)
 
 
 def test_a_long_paste_does_not_push_out_all_else() -> None:

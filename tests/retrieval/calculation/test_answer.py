@@ -12,11 +12,11 @@ from model.profile import SMALL
 from retrieval import Library
 from retrieval.answer.lookup import LookUp
 from retrieval.calculation.query import add_kinds
-from retrieval.calculation.question import read_question
+from retrieval.calculation.question import read_table_question
 from retrieval.calculation.tool import describe_sheets, query_tool
 from retrieval.document import SearchScope
 from retrieval.index.sheet import KnownSheet, build_sheet_rows, drop_sheets, put_sheets
-from retrieval.read.content import content
+from retrieval.read.content import read_content
 from retrieval.read.format.loaded import Sheet
 
 FILES = Path(__file__).parents[3] / "bench" / "data" / "files"
@@ -25,7 +25,7 @@ PRICES = ("prices.csv", "품목,단가\n참나무,38500\n소나무,12900\n자작
 
 
 def answer(library: Library, question: str, language: str = "en") -> LookUp:
-    return library.look_up(question, scripted.models(profile=SMALL), language)
+    return library.look_up(question, scripted.build_scripted_models(profile=SMALL), language)
 
 
 def calculated(library: Library, question: str, language: str = "en") -> str:
@@ -68,7 +68,7 @@ def test_code_answers_rows_columns_extremes_and_sums_for_a_small_model(library: 
 )
 def test_code_answers_nothing_that_it_has_not_read_whole(library: Library, question: str) -> None:
     library.add([ORDERS, PRICES])
-    assert read_question(question, library.sheets()) is None
+    assert read_table_question(question, library.sheets()) is None
 
 
 def test_two_tables_that_fit_are_told_apart_by_their_names_or_not_at_all() -> None:
@@ -76,8 +76,8 @@ def test_two_tables_that_fit_are_told_apart_by_their_names_or_not_at_all() -> No
     tables = [
         KnownSheet(number, 0, f"{name}.csv", "", ("price",), kinds, 3) for number, name in enumerate(("a1", "b2"))
     ]
-    assert read_question("What is the highest price?", tables) is None
-    found = read_question("What is the highest price in b2.csv?", tables)
+    assert read_table_question("What is the highest price?", tables) is None
+    found = read_table_question("What is the highest price in b2.csv?", tables)
     assert found is not None
     assert found.sheet.document == "b2.csv"
 
@@ -139,7 +139,7 @@ def test_a_large_table_can_be_asked_and_hinders_no_other(library: Library) -> No
 
 
 def test_a_table_has_its_types_before_it_is_published() -> None:
-    (sheet,) = content("prices.csv", PRICES[1], 10**6).sheets
+    (sheet,) = read_content("prices.csv", PRICES[1], 10**6).sheets
     assert (sheet.columns, sheet.kinds) == (("품목", "단가"), (("VARCHAR", "참나무"), ("DOUBLE", "38500")))
 
 

@@ -11,7 +11,7 @@ from errors import GieokError, TableQueryFailed
 from retrieval.calculation.query import find_kind, name_columns, parse_amount, run_query
 from retrieval.read.format.loaded import Sheet
 from retrieval.read.format.sheet import _write_grid
-from retrieval.read.load import load
+from retrieval.read.load import load_file
 from retrieval.read.reader import Reader, ReadLimits
 
 SHEET = Sheet(
@@ -160,7 +160,7 @@ def test_a_table_is_filled_by_the_types_that_are_known_of_it() -> None:
 
 
 def test_rows_have_the_numbers_that_a_spreadsheet_shows() -> None:
-    (found,) = load("a.csv", b'\nmonth,sales\nJanuary,100\n\n\n"Feb\nruary",200\nMarch,300\n', 10**6).sheets
+    (found,) = load_file("a.csv", b'\nmonth,sales\nJanuary,100\n\n\n"Feb\nruary",200\nMarch,300\n', 10**6).sheets
     assert run_query([found], "SELECT _row, sales FROM t1").rows == (("3", "100"), ("6", "200"), ("7", "300"))
     grid = [["Sales of 2024", ""], ["", ""], ["month", "sales"], ["January", "100"], ["", ""], ["March", "200"]]
     _, sheet = _write_grid("S", grid)
@@ -169,6 +169,6 @@ def test_rows_have_the_numbers_that_a_spreadsheet_shows() -> None:
 
 def test_the_sections_of_a_long_table_are_named_by_the_same_numbers() -> None:
     lines = "".join(f"{at},{at}\n" for at in range(600))
-    text = load("a.csv", f"\nn,m\n\n{lines}".encode(), 10**6).text
+    text = load_file("a.csv", f"\nn,m\n\n{lines}".encode(), 10**6).text
     headings = [line for line in text.splitlines() if line.startswith("## ")]
     assert (headings[0].startswith("## 4–"), headings[-1].endswith("–603")) == (True, True)

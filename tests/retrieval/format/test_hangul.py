@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from errors import DocumentError
-from retrieval.read.load import load
+from retrieval.read.load import load_file
 from tests.retrieval.file import LIMIT, pieces, zipped
 from tests.retrieval.hangul_file import document, ole, paragraph, record, table
 
@@ -22,7 +22,7 @@ READ = "| 구분 | 단가(원) 소량 | 단가(원) 대량 |\n| --- | --- | --- 
 def test_a_hangul_document_keeps_its_headings_and_merged_cells(packed: bool) -> None:
     parts = [paragraph("출장비 규정", 1), paragraph("다음과 같다."), paragraph("단가", 2), table(ROWS, 3)]
     data = document(*parts, packed=packed)
-    assert load("a.hwp", data, LIMIT).title == "출장비 규정"
+    assert load_file("a.hwp", data, LIMIT).title == "출장비 규정"
     assert pieces("a.hwp", data) == [((), "다음과 같다."), (("단가",), READ)]
 
 
@@ -32,13 +32,13 @@ def test_control_characters_are_no_text() -> None:
 
 
 def test_a_long_paragraph_has_a_length_of_its_own() -> None:
-    assert len(load("a.hwp", document(paragraph("가나다라 " * 2000)), LIMIT).text) > 9000
+    assert len(load_file("a.hwp", document(paragraph("가나다라 " * 2000)), LIMIT).text) > 9000
 
 
 @pytest.mark.parametrize("flags", [2, 4], ids=["password", "for print"])
 def test_a_locked_document_says_so(flags: int) -> None:
     with pytest.raises(DocumentError) as caught:
-        load("a.hwp", document(paragraph("비밀"), flags=flags), LIMIT)
+        load_file("a.hwp", document(paragraph("비밀"), flags=flags), LIMIT)
     assert caught.value.code == "document_encrypted"
 
 
@@ -49,10 +49,10 @@ def test_a_document_that_unpacks_to_too_much_or_lies_too_deep_or_is_cut_is_refus
     broken = ole(header, b"\xff" * 50, b"\xff" * 50)
     for data, limit, code in ((bomb, 10_000, "too_large"), (deep, LIMIT, "broken"), (broken, LIMIT, "broken")):
         with pytest.raises(DocumentError) as caught:
-            load("a.hwp", data, limit if len(data) <= limit else len(data))
+            load_file("a.hwp", data, limit if len(data) <= limit else len(data))
         assert caught.value.code == f"document_{code}"
     with pytest.raises(DocumentError):
-        load("a.hwp", document(paragraph("가"))[:3000], LIMIT)
+        load_file("a.hwp", document(paragraph("가"))[:3000], LIMIT)
 
 
 _HEAD = 'xmlns:hp="http://www.hancom.co.kr/hwpml/2011/paragraph" xmlns:hh="http://www.hancom.co.kr/hwpml/2011/head"'
@@ -87,7 +87,7 @@ def test_the_zipped_format_keeps_the_same() -> None:
         + hwpx_paragraph("단가", 2)
         + f"<hp:p><hp:run><hp:tbl>{rows}</hp:tbl></hp:run></hp:p>"
     )
-    assert load("a.hwpx", hwpx(section), LIMIT).title == "출장비 규정"
+    assert load_file("a.hwpx", hwpx(section), LIMIT).title == "출장비 규정"
     assert pieces("a.hwpx", hwpx(section)) == [((), "다음과  \n같다."), (("단가",), READ)]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from errors import DocumentError
-from retrieval.read.load import KINDS, Kind, load
+from retrieval.read.load import KINDS, Kind, load_file
 from retrieval.read.reader import Reader, ReadLimits
 from tests.retrieval.file import LIMIT, zipped
 
@@ -116,4 +116,4 @@ def test_a_file_cut_anywhere_is_read_or_refused(kind: Kind) -> None:
             for share in (0.2, 0.6, 0.95):
                 cut = data[: int(len(data) * share)]
                 with suppress(DocumentError):
-                    load(file.name, cut, LIMIT)
+                    load_file(file.name, cut, LIMIT)

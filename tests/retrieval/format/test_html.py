@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from errors import DocumentBroken
-from retrieval.read.load import load
+from retrieval.read.load import load_file
 from tests.retrieval.file import LIMIT, pieces
 from tests.steps import count_lines
 from tests.table import table
@@ -77,7 +77,7 @@ def test_an_encoding_that_is_declared_is_read_when_it_is_one() -> None:
     for wrong in ("utf-8", "punycode", "zlib", "none"):
         assert pieces("a.html", f"<meta charset={wrong}><p>똠방각하</p>".encode("cp949")) == [((), "똠방각하")]
     with pytest.raises(DocumentBroken):
-        load("a.html", b"<meta charset=utf-8><p>" + b"\xff" * 99, LIMIT)
+        load_file("a.html", b"<meta charset=utf-8><p>" + b"\xff" * 99, LIMIT)
 
 
 def test_text_is_no_markup_however_it_begins() -> None:
@@ -119,20 +119,20 @@ def test_the_first_row_of_a_table_is_its_head_and_a_bar_in_a_cell_is_no_border()
     ("around", "one"), [("<ol>", "<li>x</li>"), ("<div>", "x<form>y</form>")], ids=["items", "forms"]
 )
 def test_many_of_a_kind_take_no_square_of_their_number(around: str, one: str) -> None:
-    few, many = (partial(load, "a.html", page(around + one * count), LIMIT) for count in (100, 1000))
+    few, many = (partial(load_file, "a.html", page(around + one * count), LIMIT) for count in (100, 1000))
     assert "x" in few().text
     assert count_lines(many) < 20 * count_lines(few), "their square is a hundred times as much"
 
 
 def test_numbered_items_keep_their_numbers_and_what_is_in_them() -> None:
     body = "<ol start=5><li>a<ol><li>b<li>c</ol><li><p>d</p><p>e</p><li><li>f</ol>"
-    assert load("a.html", page(body), LIMIT).text == "5. a\n   1. b\n   2. c\n6. d\n\n   e\n8. f"
+    assert load_file("a.html", page(body), LIMIT).text == "5. a\n   1. b\n   2. c\n6. d\n\n   e\n8. f"
 
 
 def test_what_is_in_a_form_stays_and_its_fields_do_not() -> None:
     fields = "<input value=secret></p><select><option>secret</select>"
     body = f"<p>Fill <b>in</b></p><form><p>Your name {fields}</form><p>Then send</p>"
-    assert load("a.html", page(body), LIMIT).text == "Fill **in**\n\nYour name\n\nThen send"
+    assert load_file("a.html", page(body), LIMIT).text == "Fill **in**\n\nYour name\n\nThen send"
 
 
 def test_tables_that_arrange_a_page_are_paragraphs_and_those_of_data_stay() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from errors import DocumentError
 from retrieval.read.format.loaded import Sheet
-from retrieval.read.load import load
+from retrieval.read.load import load_file
 from tests.retrieval.file import LIMIT, pieces, zipped
 
 FILES = Path(__file__).parents[3] / "bench" / "data" / "files"
@@ -19,7 +19,7 @@ def read(name: str) -> list[tuple[tuple[str, ...], str]]:
 
 
 def sheets(name: str) -> tuple[Sheet, ...]:
-    return load(name, (FILES / name).read_bytes(), LIMIT).sheets
+    return load_file(name, (FILES / name).read_bytes(), LIMIT).sheets
 
 
 def test_a_workbook_is_read_by_its_visible_sheets_with_titles_dates_and_merged_cells() -> None:
@@ -77,7 +77,7 @@ def test_a_presentation_of_libreoffice_is_read_by_its_pages() -> None:
 
 
 def test_a_book_is_read_in_its_order() -> None:
-    assert load("boat.epub", (FILES / "boat.epub").read_bytes(), LIMIT).title == "The small boat"
+    assert load_file("boat.epub", (FILES / "boat.epub").read_bytes(), LIMIT).title == "The small boat"
     assert read("boat.epub") == [
         (("Casting off",), "The rope was wet."),
         (("The storm",), "Waves of four metres came at noon."),
@@ -85,7 +85,7 @@ def test_a_book_is_read_in_its_order() -> None:
 
 
 def test_a_mail_says_who_wrote_it_and_what_is_attached() -> None:
-    assert load("change.eml", (FILES / "change.eml").read_bytes(), LIMIT).title == "회의 일정 변경"
+    assert load_file("change.eml", (FILES / "change.eml").read_bytes(), LIMIT).title == "회의 일정 변경"
     ((_, text),) = read("change.eml")
     assert "From: Nora Lind <nora@x.example>" in text
     assert "Attachment: 안건.pdf" in text
@@ -143,13 +143,13 @@ def test_source_code_is_split_by_what_it_defines() -> None:
 )
 def test_a_table_of_columns_alone_says_that_its_rows_are_missing(name: str, data: bytes) -> None:
     with pytest.raises(DocumentError) as caught:
-        load(name, data, LIMIT)
+        load_file(name, data, LIMIT)
     assert caught.value.code == "document_rowless"
 
 
 def test_a_long_table_is_a_section_for_a_few_rows_and_a_table_to_calculate_with() -> None:
     rows = "".join(f"K-{number:04},part {number},{number / 10}\n" for number in range(3000))
-    loaded = load("parts.csv", f"code,part,price\n{rows}".encode(), LIMIT)
+    loaded = load_file("parts.csv", f"code,part,price\n{rows}".encode(), LIMIT)
     found = pieces("parts.csv", f"code,part,price\n{rows}".encode())
     assert 100 < len(found) < 600
     assert found[0][0] == ("2–29",)

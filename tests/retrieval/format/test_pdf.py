@@ -10,7 +10,7 @@ import pytest
 from errors import DocumentError
 from retrieval.document import name_place
 from retrieval.read.format import picture_text
-from retrieval.read.load import load
+from retrieval.read.load import load_file
 from tests.retrieval.file import CIPHERS, LIMIT, objects, pdf, pieces
 from tests.table import table
 
@@ -46,7 +46,7 @@ def test_a_line_is_text_however_it_begins() -> None:
 
 def read(name: str) -> tuple[str, list[tuple[tuple[str, ...], str]]]:
     data = (FILES / name).read_bytes()
-    return load(name, data, LIMIT).title, pieces(name, data)
+    return load_file(name, data, LIMIT).title, pieces(name, data)
 
 
 def place(found: list[tuple[tuple[str, ...], str]], words: str) -> tuple[str, ...]:
@@ -144,12 +144,12 @@ def test_a_scanned_page_says_that_its_text_must_be_recognised(monkeypatch: pytes
     picture_text.find_tool.cache_clear()
     try:
         with pytest.raises(DocumentError) as caught:
-            load("scan.pdf", scan(), LIMIT)
+            load_file("scan.pdf", scan(), LIMIT)
     finally:
         picture_text.find_tool.cache_clear()
     assert (caught.value.code, "Tesseract" in str(caught.value)) == ("document_scanned", True)
     with pytest.raises(DocumentError) as caught:
-        load("blank.pdf", pdf(""), LIMIT)
+        load_file("blank.pdf", pdf(""), LIMIT)
     assert caught.value.code == "document_empty"
 
 

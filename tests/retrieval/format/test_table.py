@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from errors import DocumentBroken
-from retrieval.read.load import load
+from retrieval.read.load import load_file
 from tests.retrieval.file import LIMIT, pieces
 from tests.table import table
 
@@ -93,5 +93,5 @@ def test_a_long_cell_is_read() -> None:
 def test_a_row_that_cannot_be_read_is_named(row: str, line: int) -> None:
     for first in ("", "sep=,\n"):
         with pytest.raises(DocumentBroken) as caught:
-            load("a.csv", f"{first}name,price\nB,6\n{row}\nC,7\n".encode(), LIMIT)
+            load_file("a.csv", f"{first}name,price\nB,6\n{row}\nC,7\n".encode(), LIMIT)
         assert caught.value.values["line"] == line + bool(first)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from retrieval.read.load import load
+from retrieval.read.load import load_file
 from tests.retrieval.file import LIMIT, pieces, word
 
 
@@ -13,7 +13,7 @@ def test_word_keeps_its_headings() -> None:
 
 def test_a_word_files_title_is_its_own() -> None:
     data = word(("Title", "Refund rules"), ("", "Intro."), ("Heading 1", "Steps"), ("", "Log in."))
-    assert load("a.docx", data, LIMIT).title == "Refund rules"
+    assert load_file("a.docx", data, LIMIT).title == "Refund rules"
     assert pieces("a.docx", data) == [((), "Intro."), (("Steps",), "Log in.")]
 
 

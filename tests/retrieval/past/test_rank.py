@@ -14,10 +14,10 @@ from retrieval.past.feature import FEATURES, find_candidates
 from retrieval.past.phrase import SIZE, hash_phrases
 from retrieval.past.rank import CUT, FoundTurn, rank_turns, read_floor
 from retrieval.past.row import pack_turn
-from retrieval.past.train import digest
+from retrieval.past.train import hash_training_files
 from retrieval.past.turn_table import TurnTable
 from retrieval.past.weight import load_weights
-from store.turn_index import IndexedTurn, PastTurn, TurnKey
+from store.search.turn_index import IndexedTurn, PastTurn, TurnKey
 from tests.table import table as cases
 from text.language import has_korean
 
@@ -157,5 +157,5 @@ def test_features_of_korean_stand_twice_and_of_others_once() -> None:
 
 
 def test_the_weights_were_learned_from_the_training_files_as_they_are() -> None:
-    assert load_weights().digest == digest(), "python -m retrieval.past.train --data DIR"
+    assert load_weights().digest == hash_training_files(), "python -m retrieval.past.train --data DIR"
     assert list(load_weights().order) == list(FEATURES)

@@ -9,7 +9,7 @@ import numpy as np
 
 from retrieval.past.row import VALUE, pack_turn, unpack_words
 from retrieval.past.turn_table import NOWHERE, TurnTable
-from store.turn_index import ChangedSession, IndexChanges, IndexedTurn, PastTurn, Revision, TurnKey
+from store.search.turn_index import ChangedSession, IndexChanges, IndexedTurn, PastTurn, Revision, TurnKey
 
 WORDS = ["boat", "oven", "garden", "piano", "roof", "river", "lamp", "tram", "강아지", "회의", "예산"]
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import event, func, select
+from sqlalchemy import event, func, select, text
 
 from errors import Empty, TooLong, WorldTurnRaw, WorldTurnTaken, WorldUnknown
 from store import Store
@@ -21,20 +22,23 @@ from store.world.record import (
     Character,
     Edit,
     Episode,
-    Item,
     LoreEntry,
     LoreMark,
     NewNode,
-    Node,
+    PlayerItem,
     Relation,
+    StoryNode,
     Wording,
     World,
 )
 from store.world.turns import SNAPSHOT_TURNS, needs_snapshot
 from store.world.worlds import Worlds
+from tests.steps import count_lines
+from tests.store.second_writer import second_writer
 from tests.table import table as rows_of
-from world.state import State
-from world.story import Stories, snapshot_of
+from tests.wait import until
+from world.story.state import StoryState
+from world.story.story import Stories, build_state_snapshot
 
 
 @pytest.fixture
@@ -49,14 +53,14 @@ def world(opened: Store) -> World:
     return opened.worlds.create("안개 나루", "ko", "나루지기")
 
 
-def said(store: Store, world: World, parent: Node | None, question: str, *answers: str, **more: Any) -> Node:
+def said(store: Store, world: World, parent: StoryNode | None, question: str, *answers: str, **more: Any) -> StoryNode:
     status = more.pop("status", "raw")
     return store.worlds.add(world.id, parent, NewNode(question, answers, answers[0], status, **more))
 
 
-def story(store: Store, world: World, count: int) -> list[Node]:
+def story(store: Store, world: World, count: int) -> list[StoryNode]:
     """A line of so many turns, each of which moves the player and has an episode."""
-    nodes: list[Node] = []
+    nodes: list[StoryNode] = []
     stories = Stories(store.worlds)
     for at in range(1, count + 1):
         node = said(store, world, nodes[-1] if nodes else None, f"질문 {at}", f"대답 {at}")
@@ -65,24 +69,70 @@ def story(store: Store, world: World, count: int) -> list[Node]:
     return nodes
 
 
-def moved(store: Store, stories: Stories, world: World, node: Node) -> None:
+def moved(store: Store, stories: Stories, world: World, node: StoryNode) -> None:
     changes = Changes(
         characters=(Character("나루지기", f"곳 {node.turn}", 100 - node.turn % 50),),
-        items=(Item(f"물건 {node.turn % 7}"),),
+        items=(PlayerItem(f"물건 {node.turn % 7}"),),
         episode=Episode(node.turn, f"곳 {node.turn}", "이동", importance=(node.turn % 10) / 10, node=node.id),
         mood=f"기분 {node.turn}",
     )
     parent = store.worlds.node(node.parent) if node.parent else None
     after = stories.state(parent, world).after(changes, node.turn)
-    snapshot = snapshot_of(after, store.worlds.begin_state(world.id)) if needs_snapshot(node) else None
+    snapshot = build_state_snapshot(after, store.worlds.begin_state(world.id)) if needs_snapshot(node) else None
     assert store.worlds.settle(node.id, changes, origin="block", block={"mood": "x"}, snapshot=snapshot)
 
 
-def pairs(nodes: list[Node]) -> list[tuple[str, str]]:
+def pairs(nodes: list[StoryNode]) -> list[tuple[str, str]]:
     return [(node.question, node.answer) for node in nodes]
 
 
 # --- whose world it is ------------------------------------------------------------------------------
+
+
+def list_calls(
+    rows: Worlds, world: World, nodes: list[StoryNode], entry: LoreEntry, finding: int
+) -> list[Callable[[], object]]:
+    """A call of every method that names a world."""
+    return [
+        lambda: rows.world(world.id),
+        lambda: rows.rename(world.id, "x"),
+        lambda: rows.set_player(world.id, "x"),
+        lambda: rows.delete(world.id),
+        lambda: rows.begin_state(world.id),
+        lambda: rows.set_begin_state(world.id, Changes()),
+        lambda: rows.add(world.id, nodes[2], NewNode("a", ("b",), "b", "raw")),
+        lambda: rows.add(world.id, None, NewNode("a", ("b",), "b", "raw")),
+        lambda: rows.stories(world.id),
+        lambda: rows.begin(world.id),
+        lambda: rows.learn(nodes[2], [Wording(1, 1, "a", "b")]),
+        lambda: rows.rebase(nodes[2], [Edit(2, "a", "b")]),
+        lambda: rows.node(nodes[0].id),
+        lambda: rows.path(nodes[2]),
+        lambda: rows.children(world.id, 0),
+        lambda: rows.leaves(world.id),
+        lambda: rows.settle(nodes[2].id, Changes(), origin="none"),
+        lambda: rows.correct_turn(nodes[2], Changes()),
+        lambda: rows.amend(nodes[2], Changes()),
+        lambda: rows.has_character(world.id, "아리아"),
+        lambda: rows.lock_world(world.id),
+        lambda: rows.settle_given(nodes[2].id, Changes(), origin="light", block=None, refusals=()),
+        lambda: rows.stored_state(nodes[2]),
+        lambda: rows.on_path(nodes[2], [nodes[0].id]),
+        lambda: rows.node_at(nodes[2], 1),
+        lambda: together(rows, world.id),
+        lambda: rows.lore(world.id),
+        lambda: rows.put_lore(world.id, [entry]),
+        lambda: rows.remove_lore(world.id, [entry.id]),
+        lambda: rows.revision(world.id),
+        lambda: rows.vectors(world.id, "lore", "e"),
+        lambda: rows.put_vectors(world.id, "lore", "e", [(entry.id, 0, b"x")]),
+        lambda: rows.episodes(world.id, [nodes[0].id]),
+        lambda: rows.block(nodes[2], "story"),
+        lambda: rows.put_block(nodes[2], "story", "x"),
+        lambda: rows.findings(nodes[2]),
+        lambda: rows.add_finding(nodes[2], "other", "a", "b"),
+        lambda: rows.set_finding(finding, "dismissed"),
+    ]
 
 
 def test_another_users_world_is_unknown_by_every_method(opened: Store, world: World) -> None:
@@ -91,62 +141,37 @@ def test_another_users_world_is_unknown_by_every_method(opened: Store, world: Wo
     finding = opened.worlds.add_finding(nodes[2], "dead_talks", "도윤", "말했다")
     assert finding is not None
     other = opened.of("other").worlds
-    refused: list[Callable[[], object]] = [
-        lambda: other.world(world.id),
-        lambda: other.rename(world.id, "x"),
-        lambda: other.set_player(world.id, "x"),
-        lambda: other.delete(world.id),
-        lambda: other.begin_state(world.id),
-        lambda: other.set_begin_state(world.id, Changes()),
-        lambda: other.add(world.id, nodes[2], NewNode("a", ("b",), "b", "raw")),
-        lambda: other.add(world.id, None, NewNode("a", ("b",), "b", "raw")),
-        lambda: other.learn(world.id, [Wording(1, 1, "a", "b")]),
-        lambda: other.rebase(nodes[2], [Edit(2, "a", "b")]),
-        lambda: other.node(nodes[0].id),
-        lambda: other.path(nodes[2]),
-        lambda: other.children(world.id, 0),
-        lambda: other.leaves(world.id),
-        lambda: other.settle(nodes[2].id, Changes(), origin="none"),
-        lambda: other.changed(nodes[2], Changes()),
-        lambda: other.amend(nodes[2], Changes()),
-        lambda: other.has_character(world.id, "아리아"),
-        lambda: other.lock_world(world.id),
-        lambda: other.settle_given(nodes[2].id, Changes(), origin="light", block=None, refusals=()),
-        lambda: other.stored_state(nodes[2]),
-        lambda: other.on_path(nodes[2], [nodes[0].id]),
-        lambda: other.node_at(nodes[2], 1),
-        lambda: together(other, world.id),
-        lambda: other.lore(world.id),
-        lambda: other.put_lore(world.id, [entry]),
-        lambda: other.remove_lore(world.id, [entry.id]),
-        lambda: other.revision(world.id),
-        lambda: other.vectors(world.id, "lore", "e"),
-        lambda: other.put_vectors(world.id, "lore", "e", [(entry.id, 0, b"x")]),
-        lambda: other.episodes(world.id, [nodes[0].id]),
-        lambda: other.block(nodes[2], "story"),
-        lambda: other.put_block(nodes[2], "story", "x"),
-        lambda: other.findings(nodes[2]),
-        lambda: other.add_finding(nodes[2], "other", "a", "b"),
-        lambda: other.set_finding(finding.id, "dismissed"),
-    ]
-    for call in refused:
+    for call in list_calls(other, world, nodes, entry, finding.id):
         with pytest.raises(WorldUnknown):
             call()
     assert other.all() == []
     assert other.raw() == []
     assert other.by_slug(world.slug) is None
-    assert other.known(None, pairs(nodes)).node is None
-    assert other.known(world.id, pairs(nodes)).node is None
+    assert other.find_known_history(None, pairs(nodes)).node is None
+    assert other.find_known_history(world.id, pairs(nodes)).node is None
     assert opened.worlds.world(world.id).name == "안개 나루"
     mine = {name for name in dir(opened.worlds) if not name.startswith("_")}
     assert mine == {
-        *("all", "world", "by_slug", "create", "rename", "set_player", "begin_state", "set_begin_state", "delete"),
         *(
-            "known",
+            "all",
+            "world",
+            "by_slug",
+            "create",
+            "stories",
+            "begin",
+            "rename",
+            "set_player",
+            "begin_state",
+            "set_begin_state",
+            "delete",
+        ),
+        *(
+            "find_known_history",
             "learn",
             "rebase",
             "add",
             "node",
+            "last_before",
             "path",
             "children",
             "leaves",
@@ -155,10 +180,40 @@ def test_another_users_world_is_unknown_by_every_method(opened: Store, world: Wo
             "node_at",
             "together",
         ),
-        *("settle", "settle_given", "changed", "amend", "stored_state", "lore", "put_lore", "remove_lore", "revision"),
-        *("has_character", "lock_world"),
+        *(
+            "settle",
+            "settle_given",
+            "correct_turn",
+            "amend",
+            "stored_state",
+            "lore",
+            "put_lore",
+            "remove_lore",
+            "revision",
+        ),
+        *("has_character", "lock_world", "create_in"),
         *("vectors", "put_vectors", "episodes", "block", "put_block", "findings", "add_finding", "set_finding"),
     }, "a new method needs its line above"
+
+
+def test_a_write_of_another_process_hinders_no_method(tmp_path: Path) -> None:
+    file = tmp_path / "gieok.db"
+    store = Store(f"sqlite:///{file}")
+    made = store.worlds.create("안개 나루", "ko", "나루지기")
+    greeting = said(store, made, None, "", "배가 흔들린다.", status="given")
+    first = story(store, made, 3)
+    nodes = [said(store, made, greeting, "누구야?", f"{number}.") for number in range(3)]
+    entry = store.worlds.put_lore(made.id, [LoreEntry(0, "등불 탑", "돌탑")])[0]
+    finding = store.worlds.add_finding(first[2], "dead_talks", "도윤", "말했다")
+    assert len(nodes) == 3
+    assert finding is not None
+    calls = list_calls(store.worlds, made, first, entry, finding.id)
+    with second_writer(store, file) as before:
+        for call in [*calls[4:], *calls[:3]]:  # the world is deleted last
+            with suppress(WorldTurnRaw, WorldTurnTaken):
+                call()
+    assert len(before) > 9
+    store.close()
 
 
 def together(rows: Worlds, world_id: str) -> int:
@@ -170,7 +225,7 @@ def test_the_same_words_of_two_users_are_two_stories(opened: Store, world: World
     nodes = story(opened, world, 2)
     other = opened.of("other")
     theirs = story(other, other.worlds.create("안개 나루", "ko"), 2)
-    known = other.worlds.known(None, pairs(theirs)).node
+    known = other.worlds.find_known_history(None, pairs(theirs)).node
     assert known is not None
     assert known.id == theirs[1].id != nodes[1].id
 
@@ -206,7 +261,7 @@ def test_of_many_stories_that_begin_alike_the_last_one_goes_on(opened: Store) ->
     for number in range(20):
         world = opened.worlds.create(f"world {number}", "en")
         nodes = [said(opened, world, None, "Begin.", "The inn is warm. Welcome, traveller.")]
-        known = opened.worlds.known(None, pairs(nodes)).node
+        known = opened.worlds.find_known_history(None, pairs(nodes)).node
         assert known is not None
         assert known.id == nodes[0].id
         said(opened, world, nodes[0], f"I sit down at table {number}.", f"Table {number} is free.")
@@ -217,14 +272,14 @@ def test_the_first_question_and_one_common_answer_do_not_make_it_this_story(open
     waiting = said(opened, world, nodes[-1], "I wait.", "You wait. Nothing happens.")
     told = pairs([nodes[0], waiting])
     foreign = [(told[0][0], "Another tale: a ship leaves the harbour at night, without lights."), told[1]]
-    assert opened.worlds.known(None, [*foreign, ("I sing.", "Nobody hears it.")]).node is None
+    assert opened.worlds.find_known_history(None, [*foreign, ("I sing.", "Nobody hears it.")]).node is None
 
 
 def test_a_history_leads_to_the_turn_where_it_leaves_the_known_path(opened: Store, world: World) -> None:
     nodes = story(opened, world, 6)
     told = pairs(nodes)
     swiped = said(opened, world, nodes[3], "질문 5", "다른 대답")
-    histories: list[tuple[list[tuple[str, str]], Node | None, int]] = [
+    histories: list[tuple[list[tuple[str, str]], StoryNode | None, int]] = [
         (told, nodes[5], 6),
         (told[:3], nodes[2], 3),
         ([*told[:4], ("질문 5", "다른 대답")], swiped, 5),
@@ -239,7 +294,7 @@ def test_a_history_leads_to_the_turn_where_it_leaves_the_known_path(opened: Stor
         ([], None, 0),
     ]
     for history, node, count in histories:
-        known = opened.worlds.known(None, history)
+        known = opened.worlds.find_known_history(None, history)
         assert (known.node and known.node.id, known.count) == (node and node.id, count), history
         assert not known.ambiguous
 
@@ -249,7 +304,7 @@ def test_every_form_of_an_answer_is_recognised(opened: Store, world: World) -> N
     grown = said(opened, world, None, "가자", "강가에 섰다.\n\n물이 차다.", "강가에 섰다.물이 차다.")
     assert grown.id != first.id
     for form in ("강가에 섰다. 물이 차다.", "강가에 섰다.물이 차다."):
-        known = opened.worlds.known(None, [("가자", form)]).node
+        known = opened.worlds.find_known_history(None, [("가자", form)]).node
         assert known is not None
         assert known.id == grown.id
 
@@ -259,11 +314,57 @@ def test_a_greeting_is_turn_zero_and_may_be_regenerated(opened: Store, world: Wo
     other = said(opened, world, None, "", "누구냐!", status="given")
     first = said(opened, world, greeting, "안녕", "그래.")
     assert (greeting.turn, other.turn, first.turn) == (0, 0, 1)
-    known = opened.worlds.known(None, [("", "누구냐!")]).node
+    known = opened.worlds.find_known_history(None, [("", "누구냐!")]).node
     assert known is not None
     assert known.id == other.id
     assert [node.id for node in opened.worlds.path(first)] == [greeting.id, first.id]
     assert [node.id for node in opened.worlds.path(first, skip=1)] == [greeting.id]
+
+
+def test_a_new_chat_of_a_world_is_a_story_of_its_own_and_a_swipe_stays_in_its_story(
+    opened: Store, world: World
+) -> None:
+    greeting = said(opened, world, None, "", "어서 오게.", status="given")
+    first = said(opened, world, greeting, "안녕", "그래.")
+    second = said(opened, world, first, "가자", "가세.")
+    other = said(opened, world, greeting, "누구시오?", "나루지기라네.")
+    assert (other.session != first.session, other.turn) == (True, 1)
+    assert [node.answer for node in opened.worlds.path(other)] == ["어서 오게.", "나루지기라네."]
+    again = said(opened, world, greeting, "안녕", "왔는가.")
+    assert (again.session, again.parent) == (first.session, greeting.id)
+    counts = {story.id: story.turn_count for story in opened.worlds.stories(world.id)}
+    assert counts == {first.session: 1, other.session: 1}
+    opened.tree.switch(first.session, 1, first.branch)
+    assert opened.session(first.session).turn_count == 2
+    known = opened.worlds.find_known_history(None, [("", "어서 오게."), ("안녕", "그래."), ("가자", "가세.")])
+    assert known.node is not None
+    assert known.node.id == second.id
+
+
+def test_a_deleted_story_leaves_its_world_and_the_other_stories(opened: Store, world: World) -> None:
+    nodes = story(opened, world, 3)
+    copy = opened.tree.copy(world.id, 2)
+    opened.worlds.put_block(nodes[0], "story", "…")
+    opened.delete_session(world.id)
+    assert [one.id for one in opened.worlds.stories(world.id)] == [copy]
+    last = opened.worlds.last_before(copy, 3)
+    assert last is not None
+    assert (last.turn, last.question) == (2, "질문 2")
+    assert Stories(opened.worlds).state(last, world).me.location == "곳 2"
+    assert [leaf.id for leaf in opened.worlds.leaves(world.id)] == [last.id]
+
+
+def test_a_copy_has_the_state_of_every_turn_and_whole_states_too(opened: Store, world: World) -> None:
+    nodes = story(opened, world, 40)
+    opened.worlds.add_finding(nodes[9], "dead_talks", "도윤", "말했다")
+    copy = opened.tree.copy(world.id, 36)
+    last = opened.worlds.last_before(copy, 99)
+    assert last is not None
+    mine, theirs = (Stories(opened.worlds).state(one, world) for one in (nodes[35], last))
+    assert (mine.characters, mine.items, mine.mood) == (theirs.characters, theirs.items, theirs.mood)
+    assert [one.description for one in mine.important] == [one.description for one in theirs.important]
+    assert {one.node for one in theirs.recent} & {node.id for node in nodes} == set()
+    assert [one.subject for one in opened.worlds.findings(last)] == ["도윤"]
 
 
 def test_two_stories_that_fit_alike_are_ambiguous_but_a_greeting_is_not(opened: Store, world: World) -> None:
@@ -272,9 +373,9 @@ def test_two_stories_that_fit_alike_are_ambiguous_but_a_greeting_is_not(opened: 
         greeting = said(opened, one, None, "", "어서 오게.", status="given")
         said(opened, one, greeting, "안녕", "그래.")
     told = [("", "어서 오게."), ("안녕", "그래.")]
-    assert opened.worlds.known(None, told).ambiguous
-    assert opened.worlds.known(world.id, told).count == 2
-    known = opened.worlds.known(None, told[:1])
+    assert opened.worlds.find_known_history(None, told).ambiguous
+    assert opened.worlds.find_known_history(world.id, told).count == 2
+    known = opened.worlds.find_known_history(None, told[:1])
     assert known.node is not None
     assert known.node.world == copy.id
 
@@ -287,7 +388,7 @@ def test_what_is_stored_twice_is_there_once(opened: Store, world: World) -> None
 
 def test_two_threads_store_different_answers_at_one_place(opened: Store, world: World) -> None:
     parent = said(opened, world, None, "q", "a")
-    begin, nodes = threading.Barrier(6), list[Node]()
+    begin, nodes = threading.Barrier(6), list[StoryNode]()
 
     def add(at: int) -> None:
         begin.wait()
@@ -336,14 +437,14 @@ def test_a_turn_is_settled_once_and_after_the_one_before(opened: Store, world: W
 
 def test_a_state_is_the_same_by_snapshots_and_from_the_beginning(opened: Store, world: World) -> None:
     nodes = story(opened, world, 40)
-    state, whole = Stories(opened.worlds).state(nodes[-1], world), State("나루지기")
+    state, whole = Stories(opened.worlds).state(nodes[-1], world), StoryState("나루지기")
     with opened.transaction() as connection:
         snapshots = connection.execute(
             select(func.count()).where(table.node.c.snapshot.is_not(None), table.node.c.world_id == world.id)
         ).scalar()
         from store.world import change
 
-        parts = change.read(connection, {node.id: f"기분 {node.turn}" for node in nodes})
+        parts = change.load_changes(connection, {node.id: f"기분 {node.turn}" for node in nodes})
     for node in nodes:
         whole = whole.after(parts[node.id], node.turn)
     assert state == whole
@@ -397,13 +498,31 @@ def test_what_the_beginning_says_is_there_and_may_be_added_to(opened: Store, wor
 
 def test_a_correction_by_hand_counts_from_the_last_turn_on(opened: Store, world: World) -> None:
     nodes, stories = story(opened, world, 16), Stories(opened.worlds)
-    opened.worlds.changed(nodes[-1], Changes(characters=(Character("나루지기", "탑", 7),), mood="calm"))
+    opened.worlds.correct_turn(nodes[-1], Changes(characters=(Character("나루지기", "탑", 7),), mood="calm"))
     state = stories.state(opened.worlds.node(nodes[-1].id), world)
     assert (state.me.location, state.me.hp, state.mood, len(state.items)) == ("탑", 7, "calm", 7)
     following = said(opened, world, nodes[-1], "그다음", "그래")
     assert stories.state(following, world).me.location == "탑"
     with pytest.raises(WorldTurnTaken):
-        opened.worlds.changed(nodes[-1], Changes())
+        opened.worlds.correct_turn(nodes[-1], Changes())
+
+
+def test_a_correction_and_the_curator_wait_for_each_other_in_one_order(postgres: str) -> None:
+    store = Store(postgres)
+    world = store.worlds.create("안개 나루", "ko", "나루지기")
+    nodes = story(store, world, SNAPSHOT_TURNS)
+    tower, hill = (Changes(characters=(Character("나루지기", place, 7),)) for place in ("탑", "언덕"))
+    waiting = text("SELECT count(*) FROM pg_locks WHERE NOT granted")
+    with ThreadPoolExecutor(1) as pool:
+        with store.worlds.together() as rows:
+            rows.lock_world(world.id)
+            corrected = pool.submit(store.worlds.correct_turn, nodes[-1], tower)
+            with store.engine.connect() as connection:
+                until(lambda: connection.execute(waiting).scalar_one())
+            rows.amend(nodes[-1], hill)
+        corrected.result()
+    assert Stories(store.worlds).state(store.worlds.node(nodes[-1].id), world).me.location == "탑"
+    store.close()
 
 
 # --- lorebook, vectors, curator ---------------------------------------------------------------------
@@ -472,9 +591,9 @@ def test_changes_survive_as_plain_data() -> None:
         mood="",
         episode=Episode(3, "place", "met", ("a", "b"), 0.7, 9),
     )
-    assert change.changes_of(change.plain(changes)) == changes
+    assert change.changes_of(change.build_plain_changes(changes)) == changes
     whole = Snapshot(changes, (changes.episode,) if changes.episode else (), ())
-    assert change.snapshot_of(change.plain_snapshot(whole)) == whole
+    assert change.parse_snapshot(change.plain_snapshot(whole)) == whole
 
 
 @rows_of("text", ["NUL \x00", "half \ud800 pair", "", "x" * 100_000])
@@ -535,12 +654,12 @@ def test_a_turn_that_a_client_told_waits_for_the_one_before(opened: Store, world
 def test_a_correction_reaches_other_processes_and_waits_for_the_reading(opened: Store, world: World) -> None:
     first = said(opened, world, None, "1", "a")
     with pytest.raises(WorldTurnRaw):
-        opened.worlds.changed(first, Changes(mood="bright"))
+        opened.worlds.correct_turn(first, Changes(mood="bright"))
     assert opened.worlds.settle(first.id, Changes(mood="dark"), origin="block")
     elsewhere = Stories(opened.worlds)
     node = opened.worlds.node(first.id)
     assert elsewhere.state(node, world).mood == "dark"
-    opened.worlds.changed(node, Changes(mood="bright"))
+    opened.worlds.correct_turn(node, Changes(mood="bright"))
     assert elsewhere.state(node, world).mood == "bright"
 
 
@@ -562,6 +681,87 @@ def test_a_client_that_keeps_the_greeting_and_drops_the_middle_stays_in_its_stor
     for number in range(1, 9):
         nodes.append(said(opened, world, nodes[-1], f"질문 {number}", f"대답 {number}"))
     told = pairs(nodes)
-    known = opened.worlds.known(None, [told[0], *told[5:]])
+    known = opened.worlds.find_known_history(None, [told[0], *told[5:]])
     assert known.node is not None
     assert (known.node.id, known.count) == (nodes[-1].id, 5)
+
+
+def test_words_of_a_story_in_the_trash_begin_a_story_of_their_own(opened: Store, world: World) -> None:
+    greeting = said(opened, world, None, "", "어서 와", status="given")
+    first = said(opened, world, greeting, "앉는다", "자리가 있다")
+    opened.put_away(first.session)
+    told = said(opened, world, None, "", "어서 와", status="given")
+    again = said(opened, world, told, "앉는다", "자리가 있다")
+    assert first.session not in (told.session, again.session)
+    assert [one.id for one in opened.worlds.stories(world.id)] == [again.session] == [told.session]
+
+
+def test_a_turn_that_is_answered_once_more_leaves_nothing_of_its_first_answer(opened: Store, world: World) -> None:
+    session = opened.worlds.stories(world.id)[0].id
+    first = said(opened, world, None, "시작", "장면 1")
+    place = opened.begin_turn(session, "숲으로")
+    node = opened.worlds.add(world.id, first, NewNode("숲으로", ("장면 2",), "장면 2", "raw"), place)
+    opened.worlds.add_finding(node, "two_places", "소라", "소라는 두 곳에 있다.")
+    opened.restart_turn(session, 2)
+    with pytest.raises(WorldUnknown):
+        opened.worlds.node(node.id)
+    again = opened.worlds.add(world.id, first, NewNode("숲으로", ("장면 3",), "장면 3", "raw"), place)
+    assert (again.turn, again.parent, again.answer) == (2, first.id, "장면 3")
+    assert opened.worlds.findings(again) == []
+    assert opened.worlds.node(first.id).answer == "장면 1"
+
+
+def count_path_tokens(store: Store, session_id: str) -> int:
+    """The tokens of the turns that a conversation shows, read one by one."""
+    return sum(turn.tokens for turn in store.turns(session_id, limit=500))
+
+
+def test_the_tokens_of_a_story_are_those_of_the_turns_that_it_shows(opened: Store, world: World) -> None:
+    greeting = said(opened, world, None, "", "어서 와", status="given", tokens=3)
+    first = said(opened, world, greeting, "시작", "장면 1", tokens=10)
+    second = said(opened, world, first, "둘", "장면 2", tokens=20)
+    session = first.session
+
+    def agrees() -> bool:
+        return opened.session(session).history_tokens == count_path_tokens(opened, session)
+
+    assert agrees()
+    said(opened, world, first, "둘", "다른 장면 2", tokens=40)
+    assert agrees(), "a swipe"
+    third = said(opened, world, second, "셋", "장면 3", tokens=5)
+    assert agrees(), "back on the first way"
+    opened.worlds.rebase(third, [Edit(1, "시작", "장면 1, 고쳐서")])
+    assert agrees()
+    assert opened.session(session).history_tokens == 3 + 10 + 20 + 5
+    place = opened.begin_turn(session, "넷")
+    end = opened.worlds.last_before(session, place.number, place.branch)
+    opened.worlds.add(world.id, end, NewNode("넷", ("장면 4",), "장면 4", "raw", tokens=7), place)
+    opened.restart_turn(session, place.number)
+    opened.worlds.add(world.id, end, NewNode("넷", ("장면 5",), "장면 5", "raw", tokens=9), place)
+    assert agrees(), "answered once more"
+    fork = said(opened, world, greeting, "다른 시작", "다른 이야기", tokens=100)
+    assert fork.session != session
+    assert opened.session(fork.session).history_tokens == 103
+
+
+def test_storing_a_turn_costs_the_same_in_a_long_story(opened: Store, world: World) -> None:
+    lines, parent = list[int](), None
+    for number in range(1, 202):
+        new = NewNode(f"질문 {number}", (f"대답 {number}",), "", "raw", tokens=1)
+        if number in (20, 200):
+            lines.append(count_lines(lambda: opened.worlds.add(world.id, parent, new)))  # noqa: B023
+        parent = opened.worlds.add(world.id, parent, new)
+    assert lines[1] < 1.1 * lines[0]
+    assert opened.session(parent.session if parent else "").history_tokens == 201
+
+
+def test_the_turn_before_is_found_on_the_way_of_the_new_turn_whatever_the_page_shows(
+    opened: Store, world: World
+) -> None:
+    nodes = story(opened, world, 3)
+    place = opened.begin_turn(nodes[0].session, "넷")
+    said(opened, world, nodes[0], "질문 2", "다른 대답")
+    assert opened.worlds.last_before(place.session_id, place.number) != nodes[2]
+    before = opened.worlds.last_before(place.session_id, place.number, place.branch)
+    assert before is not None
+    assert before.id == nodes[2].id

@@ -8,13 +8,13 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from store.world.record import DEAD, HELD, LOST, Changes, Character, Item, Location, LoreEntry, Relation
+from store.world.record import DEAD, HELD, LOST, Changes, Character, Location, LoreEntry, PlayerItem, Relation
 from tests.table import table
-from world.block import check, read
+from world.block import check_block_fields, read_answer_blocks
 from world.block.check import Checked
-from world.live import live_state
 from world.lore.lorebook import Lorebook
-from world.state import State
+from world.story.live import live_state
+from world.story.state import StoryState
 
 BOOK = Lorebook.of(
     [
@@ -23,7 +23,7 @@ BOOK = Lorebook.of(
         LoreEntry(3, "어둠의 숲", "위험한 숲.", layer="A1", keys=("검은 숲",), location="어둠의 숲"),
     ]
 )
-BEGIN = State("아리아").after(
+BEGIN = StoryState("아리아").after(
     Changes(
         characters=(
             Character("아리아", "마을 광장", 100),
@@ -32,27 +32,27 @@ BEGIN = State("아리아").after(
         ),
         relations=(Relation("아리아", "에르겐", "friend", 2),),
         locations=(Location("마을 광장", adjacent=("어둠의 숲",)),),
-        items=(Item("은방울", HELD), Item("낡은 지도", LOST)),
+        items=(PlayerItem("은방울", HELD), PlayerItem("낡은 지도", LOST)),
     ),
     4,
 )
 
 
 def checked(fields: dict[str, Any], text: str = "", language: Any = "ko") -> Checked:
-    return check(fields, BEGIN, BOOK, 5, text, language)  # type: ignore[arg-type]
+    return check_block_fields(fields, BEGIN, BOOK, 5, text, language)  # type: ignore[arg-type]
 
 
-def after(fields: dict[str, Any], text: str = "") -> State:
+def after(fields: dict[str, Any], text: str = "") -> StoryState:
     return BEGIN.after(checked(fields, text).changes, 5)
 
 
 def test_the_specifications_own_block() -> None:
-    (fields,) = read(
+    (fields,) = read_answer_blocks(
         "…\n```state\nlocation: 어둠의 숲\nlocation_moved: true\nhp_change: -15\nitems_gained: [불꽃 검]\n"
         "npc_met: [고블린왕 크룩]\nrelationship_changes: [{from: 아리아, to: 크룩, type: hostile, delta: -2}]\n"
         "mood: tense\n```"
     )
-    result = check(fields, BEGIN, BOOK, 5, "숲으로 간다", "ko")
+    result = check_block_fields(fields, BEGIN, BOOK, 5, "숲으로 간다", "ko")
     state = BEGIN.after(result.changes, 5)
     assert result.refusals == ()
     assert (state.me.location, state.me.hp, state.mood) == ("어둠의 숲", 85, "tense")
@@ -170,7 +170,9 @@ def test_a_lorebook_entry_follows_its_subject() -> None:
 
 def test_going_back_home_gives_the_authors_words_back() -> None:
     away = after({"location": "어둠의 숲", "location_moved": True, "npc_met": ["에르겐"]})
-    home = check({"location": "마을 광장", "location_moved": True, "npc_met": ["에르겐"]}, away, BOOK, 6, "", "ko")
+    home = check_block_fields(
+        {"location": "마을 광장", "location_moved": True, "npc_met": ["에르겐"]}, away, BOOK, 6, "", "ko"
+    )
     assert away.after(home.changes, 6).lore[1].content is None
 
 
@@ -203,8 +205,8 @@ def test_a_damaged_block_never_says_what_the_sound_one_does_not(seed: int, wound
     for _ in range(wounds):
         at = chance.randrange(len(text))
         text = text[:at] + chance.choice(("", "", "\n", ":", "{", "]", "'")) + text[at + chance.randrange(3) :]
-    for fields in read(text):
-        result = check(fields, BEGIN, BOOK, 5, "", "ko")
+    for fields in read_answer_blocks(text):
+        result = check_block_fields(fields, BEGIN, BOOK, 5, "", "ko")
         state = BEGIN.after(result.changes, 5)
         assert 0 <= (state.me.hp or 0) <= 10_000
         assert all(len(one.name) <= 80 and "\n" not in one.name for one in state.characters.values())
@@ -244,7 +246,7 @@ def test_things_are_counted_where_the_block_says_how_many() -> None:
         ),
         5,
     ):
-        result = check(fields, state, BOOK, turn, "…", "en")  # type: ignore[arg-type]
+        result = check_block_fields(fields, state, BOOK, turn, "…", "en")  # type: ignore[arg-type]
         assert result.refusals == ()
         state = state.after(result.changes, turn)
     held = {one.name: one.count for one in state.items.values() if one.status == "held"}
@@ -254,20 +256,20 @@ def test_things_are_counted_where_the_block_says_how_many() -> None:
 
 def test_what_changed_last_stands_first_in_the_inventory() -> None:
     things = [f"thing {at}" for at in range(14)]
-    state = BEGIN.after(check({"items_gained": things}, BEGIN, BOOK, 5, "…", "en").changes, 5)
-    state = state.after(check({"items_gained": ["lamp"]}, state, BOOK, 6, "…", "en").changes, 6)
+    state = BEGIN.after(check_block_fields({"items_gained": things}, BEGIN, BOOK, 5, "…", "en").changes, 5)
+    state = state.after(check_block_fields({"items_gained": ["lamp"]}, state, BOOK, 6, "…", "en").changes, 6)
     assert "Inventory: lamp, " in live_state(state, "en")
 
 
 @table("me", ["you", "The player", "{{user}}"])
 def test_the_player_is_known_by_what_everybody_calls_him(me: str) -> None:
     change = [{"from": me, "to": "크룩", "type": "hostile", "delta": -2}]
-    result = check({"relationship_changes": change}, BEGIN, BOOK, 5, "크룩이 덤빈다", "ko")
+    result = check_block_fields({"relationship_changes": change}, BEGIN, BOOK, 5, "크룩이 덤빈다", "ko")
     assert [one.from_char for one in result.changes.relations] == [BEGIN.player]
 
 
 def test_a_relation_of_people_whom_nobody_has_named_is_refused() -> None:
     change = [{"from": "아무개", "to": "크룩", "type": "hostile", "delta": -2}]
-    result = check({"relationship_changes": change}, BEGIN, BOOK, 5, "비가 온다", "ko")
+    result = check_block_fields({"relationship_changes": change}, BEGIN, BOOK, 5, "비가 온다", "ko")
     assert result.changes.relations == ()
     assert "아무개" not in BEGIN.after(result.changes, 5).characters

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from store.world.record import DEAD, HELD, LOST, Changes, Character, Item
+from store.world.record import DEAD, HELD, LOST, Changes, Character, PlayerItem
 from tests.table import table
-from world.block import contradictions
-from world.state import State
+from world.block import find_contradictions
+from world.story.state import StoryState
 
-STATE = State("아리아").after(
+STATE = StoryState("아리아").after(
     Changes(
         characters=(
             Character("아리아", "마을", 0),
@@ -18,7 +18,7 @@ STATE = State("아리아").after(
             Character("Dorian", "the pier", 0, DEAD),
             Character("늑대", "숲", 0),
         ),
-        items=(Item("은방울", LOST), Item("검", HELD), Item("old map", LOST)),
+        items=(PlayerItem("은방울", LOST), PlayerItem("검", HELD), PlayerItem("old map", LOST)),
     ),
     9,
 )
@@ -54,11 +54,11 @@ STATE = State("아리아").after(
     ],
 )
 def test_contradictions(fields: dict[str, Any], answer: str, kinds: list[str]) -> None:
-    noticed = contradictions(fields, STATE, answer, "ko")  # type: ignore[arg-type]
+    noticed = find_contradictions(fields, STATE, answer, "ko")  # type: ignore[arg-type]
     assert [one.kind for one in noticed] == kinds
     assert all(one.text.endswith(".") for one in noticed)
 
 
 def test_one_thing_is_told_once() -> None:
-    noticed = contradictions({"npc_met": ["도윤"]}, STATE, '도윤: "그래."', "ko")
+    noticed = find_contradictions({"npc_met": ["도윤"]}, STATE, '도윤: "그래."', "ko")
     assert [(one.subject, one.text) for one in noticed] == [("도윤", "도윤은 죽었는데 말을 합니다.")]

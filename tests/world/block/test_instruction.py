@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from model.call.token import estimate
+from model.call.token import estimate_tokens
 from text.language import Language
-from world.block import instruction, read
+from world.block import build_block_instruction, read_answer_blocks
 from world.block.field import FIELDS
 
 MOST = 250
@@ -15,11 +15,11 @@ MOST = 250
 
 @pytest.mark.parametrize("language", ["ko", "en"])
 def test_the_instruction_is_short_and_names_the_fields(language: Language) -> None:
-    text = instruction(language)
-    assert estimate(text) * 1.15 <= MOST
+    text = build_block_instruction(language)
+    assert estimate_tokens(text) * 1.15 <= MOST
     assert {name for name in FIELDS if name in text} == set(FIELDS) - {"location_status"}
 
 
 @pytest.mark.parametrize("language", ["ko", "en"])
 def test_a_model_that_repeats_the_instruction_writes_a_block(language: Language) -> None:
-    assert len(read(instruction(language))) == 1
+    assert len(read_answer_blocks(build_block_instruction(language))) == 1

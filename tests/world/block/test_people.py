@@ -7,13 +7,13 @@ from typing import Any
 from store.world.record import DEAD, Changes, Character, Location
 from tests.table import table
 from text.language import Language
-from world.block import check
+from world.block import check_block_fields
 from world.block.check import Checked
-from world.live import live_state
 from world.lore.lorebook import Lorebook
-from world.state import State
+from world.story.live import live_state
+from world.story.state import StoryState
 
-BEGIN = State("Rowan").after(
+BEGIN = StoryState("Rowan").after(
     Changes(
         characters=(
             Character("Rowan", "the inn", 80),
@@ -29,15 +29,15 @@ BEGIN = State("Rowan").after(
 NO_BOOK = Lorebook.of(())
 
 
-def checked(fields: dict[str, Any], before: State = BEGIN, text: str = "") -> Checked:
-    return check(fields, before, NO_BOOK, before.turn + 1, text, "en")  # type: ignore[arg-type]
+def checked(fields: dict[str, Any], before: StoryState = BEGIN, text: str = "") -> Checked:
+    return check_block_fields(fields, before, NO_BOOK, before.turn + 1, text, "en")  # type: ignore[arg-type]
 
 
-def after(fields: dict[str, Any], before: State = BEGIN, text: str = "") -> State:
+def after(fields: dict[str, Any], before: StoryState = BEGIN, text: str = "") -> StoryState:
     return before.after(checked(fields, before, text).changes, before.turn + 1)
 
 
-def where(state: State) -> dict[str, str]:
+def where(state: StoryState) -> dict[str, str]:
     return {name: one.location for name, one in state.characters.items()}
 
 
@@ -102,7 +102,9 @@ def test_a_second_turn_that_tells_of_a_dead_one_as_alive_is_believed() -> None:
     assert once.refusals == ("npc_met: Pell is dead.",)
     state = BEGIN.after(once.changes, 5)
     assert state.characters["Pell"].dead
-    twice = check({"relationship_changes": [{"from": "Pell", "to": "Rowan", "delta": 1}]}, state, NO_BOOK, 6, "", "en")
+    twice = check_block_fields(
+        {"relationship_changes": [{"from": "Pell", "to": "Rowan", "delta": 1}]}, state, NO_BOOK, 6, "", "en"
+    )
     assert twice.refusals == ()
     assert not state.after(twice.changes, 6).characters["Pell"].dead
 

@@ -15,9 +15,9 @@ from errors import BadBook, FileTooLarge
 from store.world.record import LAYERS, LoreEntry
 from tests.table import table
 from world.book import FORMATS, Book, Card, Format, read_book, write_book
-from world.book.container import blank, charx_with, png_with
+from world.book.container import charx_with, make_blank_picture, png_with
+from world.lore.macro import Names
 from world.lore.rule import rule_of
-from world.macro import Names
 
 INFO: dict[str, Any] = {
     "name": "달빛항",
@@ -138,8 +138,8 @@ def test_a_wrong_field_is_named_and_sound_entries_stay() -> None:
         (b'{"spec": "chara_card_v2", "data": []}', "not_object"),
         (b'{"entries": 7}', "not_entries"),
         (b"[" * 100_000, "no_json"),
-        (blank(), "no_card"),
-        (blank()[:80], "damaged"),
+        (make_blank_picture(), "no_card"),
+        (make_blank_picture()[:80], "damaged"),
         (png_with(b"", {b"chara": b"no json"}), "damaged"),
         (b"PK\x03\x04 and no archive", "damaged"),
         (charx_with(b"no json", b""), "damaged"),
@@ -195,7 +195,7 @@ def test_regular_expressions_and_unknown_fields_survive_the_way_back() -> None:
 
 
 def test_a_picture_keeps_its_picture() -> None:
-    picture = png_with(blank(30, 40), {b"chara": as_bytes(CARD)})
+    picture = png_with(make_blank_picture(30, 40), {b"chara": as_bytes(CARD)})
     book = read_book(picture, "nova.png")
     written = write_book(book, "card_png")
     assert written.count(b"IHDR") == 1

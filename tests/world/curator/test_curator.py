@@ -16,17 +16,17 @@ from model.call.stream import Stopped
 from model.profile import STRONG, TOOLLESS
 from model.scripted import ScriptedModel
 from store.world.change import take_back
-from store.world.record import DEAD, LOST, Changes, Character, Item, Node
+from store.world.record import DEAD, LOST, Changes, Character, PlayerItem, StoryNode
 from tests.stub.strong import calling
 from tests.world.tale import Tale, tale
 from world.curator.agent import IDLE, ROUNDS
 from world.curator.correction import correct_row
-from world.curator.curator import curate
-from world.curator.desk import Noted, desk, is_due
+from world.curator.curator import curate_story_line
+from world.curator.desk import NotedFinding, build_curator_desk, is_curation_due
 from world.curator.notebook import LIMIT, Unfit
-from world.curator.story import SHORT, story
-from world.live import live_state
-from world.state import State
+from world.curator.story import SHORT, load_curated_story
+from world.story.live import live_state
+from world.story.state import StoryState
 
 END = "Nothing is left to do."
 OpenTale = Callable[..., Tale]
@@ -47,7 +47,9 @@ def opened(tmp_path: Path) -> Iterator[OpenTale]:
         told.store.close()
 
 
-def play(told: Tale, turns: int, parent: Node | None = None, text: str = "Rain falls on Harrow, turn {}.") -> Node:
+def play(
+    told: Tale, turns: int, parent: StoryNode | None = None, text: str = "Rain falls on Harrow, turn {}."
+) -> StoryNode:
     """Plays so many turns that leave an episode."""
     from store.world.record import Changes, Episode
 
@@ -62,9 +64,9 @@ def play(told: Tale, turns: int, parent: Node | None = None, text: str = "Rain f
     return node
 
 
-def run(told: Tale, node: Node, look: Any = lambda _: [], stop: threading.Event | None = None) -> str:
+def run(told: Tale, node: StoryNode, look: Any = lambda _: [], stop: threading.Event | None = None) -> str:
     """Curates the line of a turn."""
-    return curate(told.rows, told.world, node, told.state(node), told.models, look, stop)
+    return curate_story_line(told.rows, told.world, node, told.state(node), told.models, look, stop)
 
 
 def chat(told: Tale) -> ScriptedModel:
@@ -72,13 +74,13 @@ def chat(told: Tale) -> ScriptedModel:
     return told.models.chat
 
 
-def memory(told: Tale, node: Node) -> str:
+def memory(told: Tale, node: StoryNode) -> str:
     block = told.rows.block(node, "narrative_memory")
     assert block is not None
     return str(block.text)
 
 
-def findings(told: Tale, node: Node) -> list[tuple[str, str, str]]:
+def findings(told: Tale, node: StoryNode) -> list[tuple[str, str, str]]:
     return [(one.kind, one.subject, one.status) for one in told.rows.findings(node)]
 
 
@@ -110,7 +112,7 @@ def test_an_agent_reads_reports_and_edits_its_memory(opened: OpenTale) -> None:
     assert "[Turn 1] [Player] What now, 1?\n[Narrator] Rain falls on Harrow, turn 1." in turns
     assert "Rain falls on Harrow, turn 10." in turns
     assert rest[0] == "Reported."
-    names = [tool["function"]["name"] for tool in chat(told).bound[0]["tools"]]
+    names = [tool["function"]["name"] for tool in chat(told).bound_arguments[0]["tools"]]
     assert "shorten_story" not in names
     assert {"read_lore", "rewrite_memory"} < set(names)
 
@@ -127,7 +129,7 @@ def test_an_agent_puts_a_table_right_and_leaves_old_names_out(opened: OpenTale) 
         )
     )
     people = (Character("Aria", "the inn", 90), Character("Vane", "the inn"), Character("Pell", "the inn", 0, DEAD))
-    things = (Item("gold", count=20), Item("rope", LOST))
+    things = (PlayerItem("gold", count=20), PlayerItem("rope", LOST))
     told.rows.set_begin_state(told.world.id, Changes(people, items=things))
     node = play(told, 10)
     before = told.state(node)
@@ -170,11 +172,11 @@ def test_a_correction_of_the_user_meanwhile_stays(opened: OpenTale) -> None:
     told = opened([])
     told.rows.set_begin_state(told.world.id, Changes((Character("Vane", "the inn", 50), Character("Oda", "the inn"))))
     node = play(told, 10)
-    table = desk(told.rows, told.world, node, told.state(node), 8000)
+    table = build_curator_desk(told.rows, told.world, node, told.state(node), 8000)
     for name in ("Vane", "Oda"):
         table.mend(name, "Turn 9.", *correct_row(table.state, name, "hp", "20"))
     table.mend("Oda", "Turn 10.", *correct_row(table.state, "Oda", "location", "the weir"))
-    node = told.rows.changed(node, Changes((Character("Vane", "the mill", 45),)))
+    node = told.rows.correct_turn(node, Changes((Character("Vane", "the mill", 45),)))
     table.put_down()
     people = told.state(node).characters
     assert (people["Vane"].location, people["Vane"].hp) == ("the mill", 45)
@@ -184,7 +186,7 @@ def test_a_correction_of_the_user_meanwhile_stays(opened: OpenTale) -> None:
 
 def test_neither_the_dead_nor_the_player_travel_along() -> None:
     people = (Character("Aria", "the inn"), Character("Lina", "the inn", 10, companion=True))
-    state = State("Aria").after(Changes(people), 1)
+    state = StoryState("Aria").after(Changes(people), 1)
     _, new = correct_row(state, "Lina", "status", DEAD)
     assert new == Changes((Character("Lina", "the inn", 10, DEAD),))
     for name in ("Lina", "Aria"):
@@ -246,13 +248,13 @@ def test_a_long_story_is_shortened(opened: OpenTale) -> None:
     short = calling("shorten_story", text="Rain fell on Harrow for fifty turns.")
     told = opened(script(calling("shorten_story", text="x" * (SHORT + 1)), short))
     node = play(told, 50)
-    assert len(story(told.rows, node).episodes) == 50
+    assert len(load_curated_story(told.rows, node).episodes) == 50
     run(told, node)
     assert "1 to 1200 are allowed" in results(told)[0]
     assert "talk 50" in str(chat(told).calls[0][1].text)
     assert "50 turns" in str(chat(told).calls[0][0].text)
     node = play(told, 7, node)
-    after = story(told.rows, node)
+    after = load_curated_story(told.rows, node)
     assert after.whole.splitlines()[0] == "Rain fell on Harrow for fifty turns."
     assert [one.turn for one in after.episodes] == list(range(51, 58))
     assert not after.due
@@ -272,12 +274,12 @@ def test_the_story_of_a_prompt_keeps_the_short_text_and_tells_what_is_planned(op
     told.rows.put_block(node, "story", "Rain fell for fifty turns.")
     node = play(told, 10, node)
     run(told, node)
-    text = story(told.rows, node).within(50).splitlines()
+    text = load_curated_story(told.rows, node).within(50).splitlines()
     assert text[0] == "Rain fell for fifty turns."
     assert text[-1] == "[Turn 62] The bell rings."
     assert text[1:-1] == [f"Turn {number} | Harrow | talk {number}" for number in range(int(text[1].split()[1]), 56)]
     assert 1 <= len(text[1:-1]) < 5
-    assert "bell" not in story(told.rows, play(told, 2, node)).within(50)
+    assert "bell" not in load_curated_story(told.rows, play(told, 2, node)).within(50)
 
 
 def test_bad_calls_go_back_to_the_model(opened: OpenTale) -> None:
@@ -334,9 +336,9 @@ def test_a_failed_plain_call_is_followed_by_code(opened: OpenTale, reply: Any) -
     node = play(told, 10)
     looked: list[int] = []
 
-    def look(one: Node) -> list[Noted]:
+    def look(one: StoryNode) -> list[NotedFinding]:
         looked.append(one.turn)
-        return [Noted("two_places", "Vane", "Here and there.")] if one.turn % 5 == 0 else []
+        return [NotedFinding("two_places", "Vane", "Here and there.")] if one.turn % 5 == 0 else []
 
     assert run(told, node, look) == "code"
     assert looked == list(range(1, 11))
@@ -349,7 +351,7 @@ def test_a_small_model_is_not_asked(opened: OpenTale) -> None:
 
     told = opened((), profile=SMALL)
     node = play(told, 10)
-    assert run(told, node, lambda _: [Noted("dead_talks", "Vane", "He talks.")]) == "code"
+    assert run(told, node, lambda _: [NotedFinding("dead_talks", "Vane", "He talks.")]) == "code"
     assert chat(told).calls == []
     assert findings(told, node) == [("dead_talks", "Vane", "open")]
 
@@ -361,7 +363,7 @@ def test_a_model_without_tools_is_asked_once_and_an_empty_memory_replaces_nothin
     node = play(told, 10, node)
     assert run(told, node) == "plain"
     assert memory(told, node) == "Intended: rain."
-    assert "response_format" in chat(told).bound[0]
+    assert "response_format" in chat(told).bound_arguments[0]
 
 
 def test_the_settings_may_name_another_model(opened: OpenTale) -> None:
@@ -403,12 +405,12 @@ def test_the_texts_of_a_story_stay_inside_their_frame(opened: OpenTale) -> None:
 
 def test_it_is_due_every_ten_turns_of_a_line_and_later_when_it_was_missed(opened: OpenTale) -> None:
     told = opened(lambda messages: END if isinstance(messages[-1], ToolMessage) else calling("read_state"))
-    nodes: list[Node] = []
+    nodes: list[StoryNode] = []
     for _ in range(24):
         nodes.append(play(told, 1, nodes[-1] if nodes else None))
-    assert [node.turn for node in nodes if is_due(told.rows, node)] == list(range(10, 25))
+    assert [node.turn for node in nodes if is_curation_due(told.rows, node)] == list(range(10, 25))
     run(told, nodes[12])
-    assert [node.turn for node in nodes if is_due(told.rows, node)] == [10, 11, 12, 23, 24]
+    assert [node.turn for node in nodes if is_curation_due(told.rows, node)] == [10, 11, 12, 23, 24]
 
 
 def test_a_line_of_ten_turns_is_curated_behind_its_answer(tmp_path: Path) -> None:
@@ -417,7 +419,7 @@ def test_a_line_of_ten_turns_is_curated_behind_its_answer(tmp_path: Path) -> Non
         return END if done else calling("edit_memory", old="", new="Seen.")
 
     with tale(tmp_path, (), answers, profile=STRONG) as told:
-        node: Node | None = None
+        node: StoryNode | None = None
         for number in range(1, 22):
             node = told.say(node, f"Rain, {number}.", location="Harrow")
             told.idle()

@@ -10,10 +10,10 @@ import pytest
 from bench.lore import FOLDER, begin_turn, check_case, opened_engine, read_cases
 from store.world.record import LoreEntry
 from tests.table import table
-from world.beginning import found, from_book
+from world.beginning import create_story_world, from_book
 from world.book import read_book
-from world.engine import Engine
-from world.lore.activation import Scan, decide
+from world.engine import WorldEngine
+from world.lore.activation import Scan, decide_activation
 from world.lore.lorebook import Lorebook
 from world.lore.pattern import compile_pattern
 from world.lore.rule import Rule
@@ -22,7 +22,7 @@ CASES = [case for path in sorted(FOLDER.glob("*.yaml")) for case in read_cases(p
 
 
 @pytest.fixture(scope="module")
-def engine() -> Iterator[Engine]:
+def engine() -> Iterator[WorldEngine]:
     with opened_engine() as opened:
         yield opened
 
@@ -33,7 +33,7 @@ def test_the_cases_are_many_and_have_names_of_their_own() -> None:
 
 
 @table("case", CASES, ids=lambda case: case["about"])
-def test_a_case_is_decided_as_its_source_says(engine: Engine, case: dict[str, Any]) -> None:
+def test_a_case_is_decided_as_its_source_says(engine: WorldEngine, case: dict[str, Any]) -> None:
     assert check_case(engine, case) == ""
 
 
@@ -49,7 +49,7 @@ def scan(*messages: str, seed: str = "s", **more: Any) -> Scan:
 
 def test_what_keeps_an_entry_out_is_told_with_the_key_that_stood_there() -> None:
     lore = book(key=Rule(secondary=("tower",), logic="and_all"), dawn=Rule(delay=9))
-    decision = decide(lore.keyed, scan("key, dawn"))
+    decision = decide_activation(lore.keyed, scan("key, dawn"))
     told = {id: (block.hindrance, block.key, block.detail) for id, block in decision.blocked.items()}
     assert told == {1: ("secondary", "key", "tower"), 2: ("delay", "dawn", "8")}
     assert decision.active == {}
@@ -58,31 +58,35 @@ def test_what_keeps_an_entry_out_is_told_with_the_key_that_stood_there() -> None
 def test_a_pattern_among_the_keys_is_looked_for_in_the_newest_message_of_long_ones() -> None:
     entry = LoreEntry(1, "dragon", "…", keys=("/drag.n/i",), rule=Rule(scan_depth=10).plain)
     lore = Lorebook.of([entry])
-    assert decide(lore.keyed, scan("A DRAGON!", *["x" * 3000] * 9)).active.keys() == {1}
+    assert decide_activation(lore.keyed, scan("A DRAGON!", *["x" * 3000] * 9)).active.keys() == {1}
 
 
 def test_a_chance_is_the_same_for_the_same_answer_and_fair_over_many() -> None:
     lore = book(coin=Rule(chance=30)).keyed
-    drawn = [bool(decide(lore, scan("coin", seed=str(at))).active) for at in range(1000)]
-    assert drawn == [bool(decide(lore, scan("coin", seed=str(at))).active) for at in range(1000)]
+    drawn = [bool(decide_activation(lore, scan("coin", seed=str(at))).active) for at in range(1000)]
+    assert drawn == [bool(decide_activation(lore, scan("coin", seed=str(at))).active) for at in range(1000)]
     assert 250 < sum(drawn) < 350
 
 
 def test_weights_of_a_group_are_kept_over_many() -> None:
     lore = book(a=Rule(groups=("g",), group_weight=30), b=Rule(groups=("g",), group_weight=10)).keyed
-    won = [set(decide(lore, scan("a b", seed=str(at))).active) for at in range(1000)]
+    won = [set(decide_activation(lore, scan("a b", seed=str(at))).active) for at in range(1000)]
     assert all(len(one) == 1 for one in won)
     assert 700 < sum(one == {1} for one in won) < 800
 
 
 def test_effects_name_what_began_only_for_entries_in_the_prompt() -> None:
-    decision = decide(book(a=Rule(sticky=3), b=Rule(sticky=3), c=Rule(once=True)).keyed, scan("a b c", count=5))
+    decision = decide_activation(
+        book(a=Rule(sticky=3), b=Rule(sticky=3), c=Rule(once=True)).keyed, scan("a b c", count=5)
+    )
     assert decision.effects([1, 3]) == {"sticky": {"1": [5, 8]}, "seen": [3]}
 
 
 def test_a_vector_counts_where_the_author_asked_for_it() -> None:
     lore = book(a=Rule(vectorized=True), b=Rule()).keyed
-    assert {id: one.how for id, one in decide(lore, scan("nothing"), frozenset({1, 2})).active.items()} == {1: "vector"}
+    assert {id: one.how for id, one in decide_activation(lore, scan("nothing"), frozenset({1, 2})).active.items()} == {
+        1: "vector"
+    }
 
 
 @table("pattern", [r"/(.*)\1/", "/(?=.*a)b/", "/(/", "/(x{1,900}){1,900}/", r"/(?<!(a|b)c)d/"])
@@ -112,11 +116,11 @@ def test_a_pattern_means_what_it_means_in_javascript(pattern: str, text: str, is
     assert found_pattern.is_in(f"\x01{text}".encode()) is is_in
 
 
-def test_effects_belong_to_their_branch_and_a_swipe_draws_anew(engine: Engine) -> None:
+def test_effects_belong_to_their_branch_and_a_swipe_draws_anew(engine: WorldEngine) -> None:
     """Sticky comes from the stored reports of the turns before, so going back to another branch forgets it."""
     entry = {"uid": 0, "key": ["dragon"], "content": "…", "comment": "a", "sticky": 6, "scanDepth": 1}
     data = f'{{"entries": {{"0": {__import__("json").dumps(entry)}}}}}'.encode()
-    world, _ = found(engine, from_book(read_book(data, "x.json"), "en", "Mina"))
+    world, _ = create_story_world(engine, from_book(read_book(data, "x.json"), "en", "Mina"))
 
     def play(parent: Any, text: str) -> Any:
         begun = begin_turn(engine, world, parent, [text])

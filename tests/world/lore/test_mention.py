@@ -81,7 +81,7 @@ def test_only_words_that_begin_as_the_text_does_are_tried() -> None:
     english = {"".join(chance.choices("abcdefghijklmnop", k=7)): [id] for id in range(3000, 6000)}
     matcher = Matcher(korean | english)
     text = " ".join([*list(korean)[:400], *list(english)[:400]])
-    assert sum(len(words) for _, words in matcher._tried(text)) < 2 * 800
+    assert sum(len(words) for _, words in matcher._find_tried_words(text)) < 2 * 800
     alike = Matcher({f"{first} {word}": ids for word, ids in korean.items() for first in ("늙은", "old")})
-    assert {len(words) for _, words in alike._tried("늙은 old")} == {1}
+    assert {len(words) for _, words in alike._find_tried_words("늙은 old")} == {1}
     assert matcher.find(text) >= {*range(400), *range(3000, 3400)}

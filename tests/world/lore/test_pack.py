@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 
-from model.call.token import estimate
+from model.call.token import estimate_tokens
 from store.world.record import LoreEntry
 from world.lore.lorebook import Lorebook
-from world.lore.pack import LISTED, pack, report
-from world.lore.score import scored
-from world.state import State
+from world.lore.pack import LISTED, build_lore_report, pack_lore_entries
+from world.lore.score import score_lore_candidates
+from world.story.state import StoryState
 
 
 def entry(id: int, words: int, **fields: object) -> LoreEntry:
@@ -18,16 +18,18 @@ def entry(id: int, words: int, **fields: object) -> LoreEntry:
 
 def test_one_that_does_not_fit_is_left_out_and_a_smaller_one_still_comes() -> None:
     book = Lorebook.of([entry(1, 20), entry(2, 200), entry(3, 20)])
-    found = scored(book, State("A"), (), {1: 0.9, 2: 0.8, 3: 0.7}, 1)
-    budget = sum(estimate(book.entries[id].text) for id in (1, 3))
-    packed = pack(found, budget)
+    found = score_lore_candidates(book, StoryState("A"), (), {1: 0.9, 2: 0.8, 3: 0.7}, 1)
+    budget = sum(estimate_tokens(book.entries[id].text) for id in (1, 3))
+    packed = pack_lore_entries(found, budget)
     assert [one.entry.id for one in packed.taken] == [1, 3]
     assert [(one.entry.id, reason) for one, reason in packed.left] == [(2, "budget")]
     assert sum(one.tokens for one in packed.taken) == budget
 
 
 def test_without_a_budget_nothing_comes() -> None:
-    assert pack(scored(Lorebook.of([entry(1, 1)]), State("A"), (), {}, 1), 0).taken == ()
+    assert (
+        pack_lore_entries(score_lore_candidates(Lorebook.of([entry(1, 1)]), StoryState("A"), (), {}, 1), 0).taken == ()
+    )
 
 
 def test_the_report_has_the_score_with_its_parts_and_every_reason() -> None:
@@ -37,8 +39,8 @@ def test_the_report_has_the_score_with_its_parts_and_every_reason() -> None:
     book = Lorebook.of([entry(1, 5), entry(2, 500), secret, far, off])
     cosines = {1: 0.91234, 2: 0.5, 3: 0.2}
     mentioned = book.matcher.find("tell me about entry 5")
-    packed = pack(scored(book, State("A"), mentioned, cosines, 9), 100)
-    told = report(packed, book, mentioned)
+    packed = pack_lore_entries(score_lore_candidates(book, StoryState("A"), mentioned, cosines, 9), 100)
+    told = build_lore_report(packed, book, mentioned)
     assert json.loads(json.dumps(told)) == told
     assert told["in"] == [
         {
@@ -49,7 +51,7 @@ def test_the_report_has_the_score_with_its_parts_and_every_reason() -> None:
             "parts": {"vector": 0.9123, "layer": 1.5},
             "why": ["always", "vector"],
             "silent": 9,
-            "tokens": estimate(book.entries[1].text),
+            "tokens": estimate_tokens(book.entries[1].text),
         }
     ]
     assert [(one["id"], one["reason"]) for one in told["out"]] == [(5, "disabled"), (2, "budget"), (3, "secret")]
@@ -58,6 +60,6 @@ def test_the_report_has_the_score_with_its_parts_and_every_reason() -> None:
 
 def test_a_report_stays_small_however_many_entries_there_are() -> None:
     book = Lorebook.of([entry(id, 5) for id in range(1, 1001)])
-    told = report(pack(scored(book, State("A"), (), {}, 1), 100), book, ())
+    told = build_lore_report(pack_lore_entries(score_lore_candidates(book, StoryState("A"), (), {}, 1), 100), book, ())
     assert len(told["out"]) == LISTED
     assert told["counts"]["in"] + told["counts"]["budget"] == 1000

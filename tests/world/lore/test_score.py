@@ -9,9 +9,9 @@ import pytest
 from store.world.record import Changes, Character, Layer, LoreEntry, LoreMark, Relation
 from tests.table import table
 from world.lore.lorebook import Lorebook
-from world.lore.pack import pack
-from world.lore.score import Scored, Why, scored
-from world.state import State
+from world.lore.pack import pack_lore_entries
+from world.lore.score import Scored, Why, score_lore_candidates
+from world.story.state import StoryState
 
 FOREST = LoreEntry(1, "어둠의 숲", "에르시아 변방의 위험한 숲", "place", "A1")
 KING = LoreEntry(2, "고블린왕 크룩", "고블린들의 왕", "npc", "A2", keys=("크룩",))
@@ -20,7 +20,7 @@ CASTLE = LoreEntry(4, "은빛 성채", "북쪽의 기사단", "faction", "A3")
 SECRET = LoreEntry(5, "에르겐의 비밀", "약초상은 왕의 아들이다", "secret", "A4")
 ENTRIES = (FOREST, KING, COLLAPSE, CASTLE, SECRET)
 COSINES = {1: 0.9, 2: 0.7, 3: 0.3, 4: 0.1, 5: 0.0}
-SCENE = State("아리아").after(
+SCENE = StoryState("아리아").after(
     Changes(
         characters=(Character("아리아", "어둠의 숲", 85), Character("고블린왕 크룩", "어둠의 숲")),
         lore=(LoreMark(4, last_mentioned=9), LoreMark(5, last_mentioned=6)),
@@ -34,15 +34,15 @@ def one(found: list[Scored], id: int) -> Scored:
 
 
 def rank(
-    state: State = SCENE, entries: tuple[LoreEntry, ...] = ENTRIES, question: str = "", turn: int = 10
+    state: StoryState = SCENE, entries: tuple[LoreEntry, ...] = ENTRIES, question: str = "", turn: int = 10
 ) -> list[Scored]:
     book = Lorebook.of(entries)
-    return scored(book, state, book.matcher.find(question), COSINES, turn)
+    return score_lore_candidates(book, state, book.matcher.find(question), COSINES, turn)
 
 
 def test_the_table_of_the_specification_holds() -> None:
     found = rank()
-    assert [candidate.entry.keyword for candidate in found if not candidate.decayed] == [
+    assert [candidate.entry.keyword for candidate in found if not candidate.is_decayed] == [
         "어둠의 숲",
         "고블린왕 크룩",
         "대붕괴",
@@ -52,8 +52,8 @@ def test_the_table_of_the_specification_holds() -> None:
     assert one(found, 1).parts == {"vector": 0.9, "place": 3.0, "npc": 0.0, "relation": 0.0, "layer": 2.0}
     assert one(found, 2).parts == {"vector": 0.7, "place": 0.0, "npc": 2.0, "relation": 0.0, "layer": 1.5}
     secret = one(found, 5)
-    assert (secret.decayed, secret.silent) == (True, 4)
-    assert pack(found, 1000).left == ((secret, "decayed"),)
+    assert (secret.is_decayed, secret.silent) == (True, 4)
+    assert pack_lore_entries(found, 1000).left == ((secret, "decayed"),)
 
 
 def test_what_is_linked_to_the_place_or_a_person_in_play_comes_along() -> None:
@@ -63,7 +63,7 @@ def test_what_is_linked_to_the_place_or_a_person_in_play_comes_along() -> None:
     found = rank(entries=(*ENTRIES, order, guild, hidden), turn=40)
     assert one(found, 6).why == ("link",)
     assert one(found, 6).score == 0.5, "a link opens the door and gives no points"
-    assert not one(found, 6).decayed
+    assert not one(found, 6).is_decayed
     assert 7 not in {candidate.entry.id for candidate in found}
     assert one(found, 8).secret
     home = SCENE.after(Changes(characters=(Character("아리아", "마을 광장"), Character("고블린왕 크룩", "숲"))), 10)
@@ -83,24 +83,24 @@ def test_what_is_linked_to_the_place_or_a_person_in_play_comes_along() -> None:
 )
 def test_an_entry_decays_when_nobody_mentions_it(layer: Layer, silent: int, decayed: bool) -> None:
     entry = replace(SECRET, layer=layer)
-    state = State("아리아").after(Changes(lore=(LoreMark(5, last_mentioned=2),)), 9)
-    assert one(rank(state, (entry,), turn=2 + silent), 5).decayed is decayed
+    state = StoryState("아리아").after(Changes(lore=(LoreMark(5, last_mentioned=2),)), 9)
+    assert one(rank(state, (entry,), turn=2 + silent), 5).is_decayed is decayed
 
 
 def test_an_entry_that_was_never_mentioned_counts_from_the_beginning_of_the_story() -> None:
-    assert not one(rank(State("아리아"), turn=3), 5).decayed
-    assert one(rank(State("아리아"), turn=4), 5).decayed
+    assert not one(rank(StoryState("아리아"), turn=3), 5).is_decayed
+    assert one(rank(StoryState("아리아"), turn=4), 5).is_decayed
 
 
 def test_a_mention_in_the_question_begins_the_count_anew() -> None:
     found = one(rank(question="에르겐의 비밀을 캐묻는다", turn=400), 5)
-    assert (found.silent, found.decayed) == (0, False)
+    assert (found.silent, found.is_decayed) == (0, False)
     assert "mentioned" in found.why
 
 
 def test_a_mention_counts_as_long_as_the_layer_lasts() -> None:
     state = SCENE.after(Changes(lore=(LoreMark(5, last_mentioned=9),)), 9)
-    assert [one(rank(state, turn=turn), 5).decayed for turn in (10, 11, 12, 13)] == [False, False, False, True]
+    assert [one(rank(state, turn=turn), 5).is_decayed for turn in (10, 11, 12, 13)] == [False, False, False, True]
 
 
 def test_the_place_is_the_one_to_which_the_story_moved_an_entry() -> None:
@@ -128,8 +128,8 @@ def test_a_relation_leads_to_an_entry_wherever_its_person_is() -> None:
     cosines = dict.fromkeys(range(10, 30), 0.9)
     known = SCENE.after(Changes(relations=(Relation("에르겐", "아리아", "friend", 1),)), 9)
     book = Lorebook.of(entries)
-    assert 6 not in {candidate.entry.id for candidate in scored(book, SCENE, (), cosines, 1)}
-    found = one(scored(book, known, (), cosines, 1), 6)
+    assert 6 not in {candidate.entry.id for candidate in score_lore_candidates(book, SCENE, (), cosines, 1)}
+    found = one(score_lore_candidates(book, known, (), cosines, 1), 6)
     assert (found.parts["relation"], found.why) == (1.0, ("relation",))
 
 
@@ -150,7 +150,7 @@ def test_only_the_first_two_layers_are_always_candidates(layer: Layer, why: tupl
 def test_ten_nearest_entries_are_candidates() -> None:
     entries = [LoreEntry(id, f"나무 {id}", "나무", layer="A3") for id in range(1, 31)]
     cosines = {id: id / 100 for id in range(1, 31)}
-    found = scored(Lorebook.of(entries), State("아리아"), (), cosines, 1)
+    found = score_lore_candidates(Lorebook.of(entries), StoryState("아리아"), (), cosines, 1)
     assert [candidate.entry.id for candidate in found] == list(range(30, 20, -1))
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from store.world.change import changes_of, plain
+from store.world.change import build_plain_changes, changes_of
 from store.world.record import Changes, Character, Location, Relation
-from world.block import check
+from world.block import check_block_fields
 from world.lore.lorebook import Lorebook
 from world.naming.merge import find_unclear, keep_names_apart, merge_names, split_names
-from world.state import State
+from world.story.state import StoryState
 
-BEGIN = State("Rowan").after(
+BEGIN = StoryState("Rowan").after(
     Changes(
         characters=(
             Character("Rowan", "the old mill", 80),
@@ -50,9 +50,9 @@ def test_two_people_become_one_and_two_again() -> None:
 
 def test_whoever_became_one_is_met_as_one_and_the_state_survives_its_snapshot() -> None:
     one = BEGIN.after(merge_names(BEGIN, "person", "Captain", "Captain Vane"), 4)
-    stored = State("Rowan").after(changes_of(plain(one.changes())), 4)
+    stored = StoryState("Rowan").after(changes_of(build_plain_changes(one.changes())), 4)
     assert (stored.characters, stored.aliases) == (one.characters, one.aliases)
-    changes = check({"npc_met": ["the Captain"]}, stored, Lorebook.of(()), 5, "", "en").changes
+    changes = check_block_fields({"npc_met": ["the Captain"]}, stored, Lorebook.of(()), 5, "", "en").changes
     assert stored.after(changes, 5).characters["Captain Vane"].location == "the old mill"
     assert "Captain" not in stored.after(changes, 5).characters
 

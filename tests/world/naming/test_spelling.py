@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from store.world.record import Changes, Character, Item, Location
+from store.world.record import Changes, Character, Location, PlayerItem
 from tests.table import table
 from text.language import Language
-from world.block import check, instruction, read
+from world.block import build_block_instruction, check_block_fields, read_answer_blocks
 from world.lore.lorebook import Lorebook
 from world.naming.spelling import find_spelling
-from world.state import State
+from world.story.state import StoryState
 
-STATE = State("Aria").after(
+STATE = StoryState("Aria").after(
     Changes(
         characters=(Character("Aria", "the Dark Forest", 80), Character("Ergen", "the mill")),
         locations=(Location("the Dark Forest"),),
-        items=(Item("치유 물약"),),
+        items=(PlayerItem("치유 물약"),),
     ),
     4,
 )
@@ -36,10 +36,10 @@ def test_a_name_is_spelled_as_it_is_known(name: str, wanted: str) -> None:
 
 
 def test_a_known_place_thing_and_person_are_not_made_twice() -> None:
-    fields = read(
+    fields = read_answer_blocks(
         "```state\nlocation: dark forest\nlocation_moved: false\nitems_lost: [치유물약]\nnpc_met: [ergen]\n```"
     )[0]
-    checked = check(fields, STATE, Lorebook.of([]), 5, "", "en")
+    checked = check_block_fields(fields, STATE, Lorebook.of([]), 5, "", "en")
     after = STATE.after(checked.changes, 5)
     assert checked.refusals == ()
     assert (set(after.characters), set(after.locations)) == ({"Aria", "Ergen"}, {"the Dark Forest"})
@@ -48,7 +48,9 @@ def test_a_known_place_thing_and_person_are_not_made_twice() -> None:
 
 @table("language", ["ko", "en"])
 def test_a_copied_instruction_changes_nothing(language: Language) -> None:
-    checked = check(read(instruction(language))[0], STATE, Lorebook.of([]), 5, "", language)
+    checked = check_block_fields(
+        read_answer_blocks(build_block_instruction(language))[0], STATE, Lorebook.of([]), 5, "", language
+    )
     assert (checked.fields, checked.refusals) == ({}, ())
     assert checked.changes.characters == ()
     assert checked.changes.items == ()

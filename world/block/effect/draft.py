@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from store.world.record import Changes, Character, Item, Location, Relation
+from store.world.record import Changes, Character, Location, PlayerItem, Relation
 from text.language import Language
 from world.block.episode import Deeds
 from world.block.field import Field
-from world.block.refusal import sentence
-from world.block.value import Refused
+from world.block.refusal import render_refusal
+from world.block.value import ValueRefusal
 from world.naming.resolve import NameResolver
-from world.state import State
+from world.story.state import StoryState
 
 SHARE = 0.5
 """The share of a block's fields above which unreadable ones make the whole block worthless."""
@@ -22,23 +22,23 @@ ABOUT_NAMES = ("dead", "not_held", "not_said")
 
 
 @dataclass
-class Draft:
+class ChangesDraft:
     """``before``: the state before the turn. ``deeds``: what happened, for the turn's episode. ``unreadable``: how many
     fields could not be read."""
 
-    before: State
+    before: StoryState
     language: Language
     names: NameResolver
     characters: dict[str, Character] = field(default_factory=dict)
     relations: dict[tuple[str, str], Relation] = field(default_factory=dict)
     locations: dict[str, Location] = field(default_factory=dict)
-    items: dict[str, Item] = field(default_factory=dict)
+    items: dict[str, PlayerItem] = field(default_factory=dict)
     mood: str | None = None
     deeds: Deeds = field(default_factory=Deeds)
     refusals: list[str] = field(default_factory=list)
     unreadable: int = 0
 
-    def state(self, turn: int) -> State:
+    def state(self, turn: int) -> StoryState:
         """Returns the state after the turn, without its episode."""
         return self.before.after(self.changes(), turn)
 
@@ -57,18 +57,18 @@ class Draft:
         """Returns the names that the turn changed something about."""
         return {*self.characters, *self.items, *self.locations}
 
-    def refuse(self, name: str, error: Refused) -> None:
+    def refuse(self, name: str, error: ValueRefusal) -> None:
         """Notes why a field, or a part of it, was not taken."""
-        self.refusals.append(sentence(name, error.code, self.language, **error.values))
+        self.refusals.append(render_refusal(name, error.code, self.language, **error.values))
         self.unreadable += error.code not in ABOUT_NAMES
 
     def take_each(self, name: Field, entries: Sequence[Any], take: Callable[[Any], None]) -> None:
-        """Takes the entries of a list one by one. Raises ``Refused`` when none of them was sound."""
-        refused: list[Refused] = []
+        """Takes the entries of a list one by one. Raises ``ValueRefusal`` when none of them was sound."""
+        refused: list[ValueRefusal] = []
         for entry in entries:
             try:
                 take(entry)
-            except Refused as error:
+            except ValueRefusal as error:
                 refused.append(error)
         none = bool(refused) and len(refused) == len(entries)
         unreadable = self.unreadable

@@ -7,28 +7,29 @@ from dataclasses import replace
 from typing import Any
 
 from world.block import value
-from world.block.effect.draft import Draft
+from world.block.effect.draft import ChangesDraft
 from world.block.field import Field
-from world.block.value import Refused
+from world.block.value import ValueRefusal
 
 
-def move_player(draft: Draft, given: Any, others: Mapping[Field, Any]) -> None:
-    """Moves the player, and whoever travels along. Raises ``Refused`` where the block says that nobody moved."""
+def move_player(draft: ChangesDraft, given: Any, others: Mapping[Field, Any]) -> None:
+    """Moves the player, and whoever travels along. Raises ``ValueRefusal`` where the block says that nobody moved."""
     here = draft.me.location
-    there = draft.names.resolve_place(value.name(given))
+    there = draft.names.resolve_place(value.read_name_value(given))
     if there == here:
         return
     if here and "location_moved" in others and not _is_true(others["location_moved"]):
-        raise Refused("did_not_move", here=here, there=there)
+        raise ValueRefusal("did_not_move", here=here, there=there)
     for name in (draft.before.player, *draft.companions()):
         draft.change_character(name, location=there)
+    draft.names.here = there
     draft.locations[there] = draft.place(there)
     if here:
         draft.deeds.moved = True
         _join_places(draft, here, there)
 
 
-def _join_places(draft: Draft, one: str, other: str) -> None:
+def _join_places(draft: ChangesDraft, one: str, other: str) -> None:
     """Notes that one can go from one place to the other, and back."""
     for name, way in ((one, other), (other, one)):
         known = draft.place(name)
@@ -36,18 +37,18 @@ def _join_places(draft: Draft, one: str, other: str) -> None:
             draft.locations[name] = replace(known, adjacent=(*known.adjacent, way))
 
 
-def check_moved(draft: Draft, given: Any, _: Mapping[Field, Any]) -> None:
+def check_moved(draft: ChangesDraft, given: Any, _: Mapping[Field, Any]) -> None:
     """Checks that the word on a move can be read."""
-    value.truth(given)
+    value.read_truth_value(given)
 
 
-def set_place_status(draft: Draft, given: Any, _: Mapping[Field, Any]) -> None:
+def set_place_status(draft: ChangesDraft, given: Any, _: Mapping[Field, Any]) -> None:
     """Sets what has become of places; a text without a name is about the player's place."""
     here = draft.me.location
     told = given.items() if isinstance(given, Mapping) else [(here, given)] if here else []
     for name, text in list(told)[: value.MOST_ENTRIES]:
-        place = draft.place(draft.names.resolve_place(value.name(name)))
-        word = "" if value.is_nothing(text) else value.name(text)
+        place = draft.place(draft.names.resolve_place(value.read_name_value(name)))
+        word = "" if value.is_nothing(text) else value.read_name_value(text)
         if place.status != word:
             draft.locations[place.name] = replace(place, status=word)
             draft.deeds.places.append(place.name)
@@ -56,6 +57,6 @@ def set_place_status(draft: Draft, given: Any, _: Mapping[Field, Any]) -> None:
 def _is_true(given: Any) -> bool:
     """Returns what a value says; one that says nothing counts as true."""
     try:
-        return value.truth(given)
-    except Refused:
+        return value.read_truth_value(given)
+    except ValueRefusal:
         return True

@@ -6,53 +6,53 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from store.world.record import HELD, LOST, Item
+from store.world.record import HELD, LOST, PlayerItem
 from world.block import value
-from world.block.effect.draft import Draft
+from world.block.effect.draft import ChangesDraft
 from world.block.field import Field
-from world.block.value import Refused
+from world.block.value import ValueRefusal
 from world.naming.spelling import find_spelling
-from world.state import FULL_HP
+from world.story.state import FULL_HP
 
 
-def change_hp(draft: Draft, given: Any, _: Mapping[Field, Any]) -> None:
+def change_hp(draft: ChangesDraft, given: Any, _: Mapping[Field, Any]) -> None:
     """Adds to the player's hit points, or takes from them."""
-    change = value.number(given, value.MOST_HP_CHANGE)
+    change = value.read_whole_number(given, value.MOST_HP_CHANGE)
     now = FULL_HP if draft.me.hp is None else draft.me.hp
     if change:
         draft.change_character(draft.before.player, hp=min(max(now + change, 0), value.MOST_HP))
         draft.deeds.hp += change
 
 
-def gain_things(draft: Draft, given: Any, _: Mapping[Field, Any]) -> None:
+def gain_things(draft: ChangesDraft, given: Any, _: Mapping[Field, Any]) -> None:
     """Gives things to the player."""
-    for name, count in value.things(given):
+    for name, count in value.read_thing_counts(given):
         known = _find_thing(draft, name)
         name = known.name if known is not None else name
         if known is None or known.status != HELD:
-            draft.items[name] = Item(name, HELD, count or 1)
+            draft.items[name] = PlayerItem(name, HELD, count or 1)
             draft.deeds.gained.append(name)
         elif count is not None or known.count > 1:  # a thing that is only named again is no second one
             draft.items[name] = replace(known, count=known.count + (count or 1))
             draft.deeds.gained.append(name)
 
 
-def lose_things(draft: Draft, given: Any, _: Mapping[Field, Any]) -> None:
+def lose_things(draft: ChangesDraft, given: Any, _: Mapping[Field, Any]) -> None:
     """Takes things from the player."""
 
     def lose(given: tuple[str, int | None]) -> None:
         name, count = given
         known = _find_thing(draft, name)
         if known is None or known.status != HELD:
-            raise Refused("not_held", name=name)
+            raise ValueRefusal("not_held", name=name)
         left = known.count - (count or 1)
-        draft.items[known.name] = replace(known, count=left) if left > 0 else Item(known.name, LOST)
+        draft.items[known.name] = replace(known, count=left) if left > 0 else PlayerItem(known.name, LOST)
         draft.deeds.lost.append(known.name)
 
-    draft.take_each("items_lost", value.things(given), lose)
+    draft.take_each("items_lost", value.read_thing_counts(given), lose)
 
 
-def _find_thing(draft: Draft, name: str) -> Item | None:
+def _find_thing(draft: ChangesDraft, name: str) -> PlayerItem | None:
     """Returns a thing that the story knows under this name, or under its singular."""
     known = (*draft.before.items, *draft.items)
     found = next(

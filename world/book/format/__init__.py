@@ -1,4 +1,8 @@
-"""The formats of other programs, one file each: which files are of it, and the fields of its entries."""
+"""The formats of other programs, one file each: which files are of it, and the fields of its entries.
+
+Shows ``FORMS`` and ``OPENERS`` to ``world.book``, and ``with_rule`` for entries that an earlier version has read.
+May import ``world.book``, ``world.lore`` and ``store.world.record``.
+"""
 
 from __future__ import annotations
 

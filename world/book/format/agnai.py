@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from world.book.field import Field, flag, read_number, text, texts
+from world.book.field import Field, read_flag_field, read_number_field, read_text_field, read_texts_field
 from world.book.form import EntryForm
 from world.book.opened import OpenedFile, read_title
 
 FIELDS: dict[str, Field] = {
-    "keys": Field(("keywords",), texts, always=True),
-    "content": Field(("entry",), text, always=True),
-    "title": Field(("name",), text, always=True),
-    "enabled": Field(("enabled",), flag, always=True),
-    "order": Field(("weight", "priority"), read_number, always=True),
+    "keys": Field(("keywords",), read_texts_field, always=True),
+    "content": Field(("entry",), read_text_field, always=True),
+    "title": Field(("name",), read_text_field, always=True),
+    "enabled": Field(("enabled",), read_flag_field, always=True),
+    "order": Field(("weight", "priority"), read_number_field, always=True),
 }
 
 

@@ -8,7 +8,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from world.book.field import Field, Problem, WrongField, choice, flag, read_count, read_number, text, texts, value_at
+from world.book.field import (
+    BookProblem,
+    Field,
+    WrongField,
+    make_choice_reader,
+    read_count_field,
+    read_flag_field,
+    read_number_field,
+    read_text_field,
+    read_texts_field,
+    value_at,
+)
 from world.book.form import EntryForm, Values
 from world.book.opened import OpenedFile, read_title
 from world.lore.rule import LOGICS, POSITIONS, ROLES, SOURCES, Rule
@@ -35,49 +46,53 @@ _MATCHED = dict(
 
 
 def _read_position(name: str, value: Any) -> str:
-    return choice(POSITIONS, "before_char", "after_char")(name, value).removesuffix("_char")
+    return make_choice_reader(POSITIONS, "before_char", "after_char")(name, value).removesuffix("_char")
 
 
-def _extension(*names: str, take: Any = flag, give: Any = None) -> Field:
+def _build_extension_field(*names: str, take: Any = read_flag_field, give: Any = None) -> Field:
     paths = tuple(f"extensions.{name}" for name in names)
     return Field(paths, take) if give is None else Field(paths, take, give)
 
 
 FIELDS: dict[str, Field] = {
-    "keys": Field(("keys",), texts, always=True),
-    "secondary": Field(("secondary_keys",), texts, always=True),
-    "content": Field(("content",), text, always=True),
-    "title": Field(("name",), text),
-    "comment": Field(("comment",), text),
-    "enabled": Field(("enabled",), flag, always=True),
-    "constant": Field(("constant",), flag),
-    "selective": Field(("selective",), flag, always=True),
-    "order": Field(("insertion_order",), read_number, always=True),
-    "case_sensitive": Field(("case_sensitive", "extensions.case_sensitive", "extensions.risu_case_sensitive"), flag),
-    "raw_patterns": Field(("use_regex",), flag),
+    "keys": Field(("keys",), read_texts_field, always=True),
+    "secondary": Field(("secondary_keys",), read_texts_field, always=True),
+    "content": Field(("content",), read_text_field, always=True),
+    "title": Field(("name",), read_text_field),
+    "comment": Field(("comment",), read_text_field),
+    "enabled": Field(("enabled",), read_flag_field, always=True),
+    "constant": Field(("constant",), read_flag_field),
+    "selective": Field(("selective",), read_flag_field, always=True),
+    "order": Field(("insertion_order",), read_number_field, always=True),
+    "case_sensitive": Field(
+        ("case_sensitive", "extensions.case_sensitive", "extensions.risu_case_sensitive"), read_flag_field
+    ),
+    "raw_patterns": Field(("use_regex",), read_flag_field),
     "position": Field(("extensions.position", "position"), _read_position, POSITIONS.index, always=True),
-    "recursion_excluded": _extension("exclude_recursion", "excludeRecursion"),
-    "recursion_prevented": _extension("prevent_recursion", "preventRecursion"),
-    "recursion_delay": _extension("delay_until_recursion", "delayUntilRecursion", take=read_count),
-    "chance": _extension("probability", "risu_activationPercent", take=read_number),
-    "chance_used": _extension("useProbability", "use_probability"),
-    "depth": _extension("depth", take=read_count),
-    "logic": _extension("selectiveLogic", "selective_logic", take=choice(LOGICS), give=LOGICS.index),
-    "outlet": _extension("outlet_name", "outletName", take=text),
-    "groups": _extension("group", take=texts, give=", ".join),
-    "group_first": _extension("group_override", "groupOverride"),
-    "group_weight": _extension("group_weight", "groupWeight", take=read_number),
-    "group_scored": _extension("use_group_scoring", "useGroupScoring"),
-    "scan_depth": _extension("scan_depth", "scanDepth", take=read_count),
-    "whole_words": _extension("match_whole_words", "matchWholeWords"),
-    "role": _extension("role", take=choice(ROLES), give=ROLES.index),
-    "vectorized": _extension("vectorized"),
-    "sticky": _extension("sticky", take=read_count),
-    "cooldown": _extension("cooldown", take=read_count),
-    "delay": _extension("delay", take=read_count),
-    "triggers": _extension("triggers", take=texts),
-    "budget_free": _extension("ignore_budget", "ignoreBudget"),
-    **{name: _extension(f"match_{theirs}") for name, theirs in _MATCHED.items()},
+    "recursion_excluded": _build_extension_field("exclude_recursion", "excludeRecursion"),
+    "recursion_prevented": _build_extension_field("prevent_recursion", "preventRecursion"),
+    "recursion_delay": _build_extension_field("delay_until_recursion", "delayUntilRecursion", take=read_count_field),
+    "chance": _build_extension_field("probability", "risu_activationPercent", take=read_number_field),
+    "chance_used": _build_extension_field("useProbability", "use_probability"),
+    "depth": _build_extension_field("depth", take=read_count_field),
+    "logic": _build_extension_field(
+        "selectiveLogic", "selective_logic", take=make_choice_reader(LOGICS), give=LOGICS.index
+    ),
+    "outlet": _build_extension_field("outlet_name", "outletName", take=read_text_field),
+    "groups": _build_extension_field("group", take=read_texts_field, give=", ".join),
+    "group_first": _build_extension_field("group_override", "groupOverride"),
+    "group_weight": _build_extension_field("group_weight", "groupWeight", take=read_number_field),
+    "group_scored": _build_extension_field("use_group_scoring", "useGroupScoring"),
+    "scan_depth": _build_extension_field("scan_depth", "scanDepth", take=read_count_field),
+    "whole_words": _build_extension_field("match_whole_words", "matchWholeWords"),
+    "role": _build_extension_field("role", take=make_choice_reader(ROLES), give=ROLES.index),
+    "vectorized": _build_extension_field("vectorized"),
+    "sticky": _build_extension_field("sticky", take=read_count_field),
+    "cooldown": _build_extension_field("cooldown", take=read_count_field),
+    "delay": _build_extension_field("delay", take=read_count_field),
+    "triggers": _build_extension_field("triggers", take=read_texts_field),
+    "budget_free": _build_extension_field("ignore_budget", "ignoreBudget"),
+    **{name: _build_extension_field(f"match_{theirs}") for name, theirs in _MATCHED.items()},
 }
 
 
@@ -138,7 +153,7 @@ def _open_versioned(spec: Any, data: Any) -> OpenedFile:
     if book is None:
         return OpenedFile(VERSIONS[spec], FORM, name.strip(), None, path, card=dict(data))
     if not isinstance(book, Mapping):
-        problem = Problem("data", "not_object", {"field": "character_book"})
+        problem = BookProblem("data", "not_object", {"field": "character_book"})
         return OpenedFile(VERSIONS[spec], FORM, name.strip(), None, path, card=dict(data), problems=(problem,))
     usual = _usual_of_card(book, str(data.get("nickname") or name).strip())
     return OpenedFile(
@@ -148,7 +163,7 @@ def _open_versioned(spec: Any, data: Any) -> OpenedFile:
 
 def _open_flat(value: Mapping[str, Any]) -> OpenedFile:
     fields = {
-        name: text(name, found)
+        name: read_text_field(name, found)
         for name, names in _FLAT.items()
         if (found := next((value[one] for one in names if one in value), None)) is not None
     }
@@ -171,11 +186,13 @@ def _usual_of_card(book: Any, character: str) -> Rule:
     told: dict[str, Any] = {"character": character, "position": "after"}
     if isinstance(book, Mapping):
         if book.get("scan_depth") is not None:
-            told["scan_depth"] = read_count("scan_depth", book["scan_depth"])
+            told["scan_depth"] = read_count_field("scan_depth", book["scan_depth"])
         if book.get("recursive_scanning") is not None:
-            told["recursive"] = flag("recursive_scanning", book["recursive_scanning"])
+            told["recursive"] = read_flag_field("recursive_scanning", book["recursive_scanning"])
         if value_at(book, "extensions.risu_fullWordMatching") is not None:
-            told["whole_words"] = flag("risu_fullWordMatching", value_at(book, "extensions.risu_fullWordMatching"))
+            told["whole_words"] = read_flag_field(
+                "risu_fullWordMatching", value_at(book, "extensions.risu_fullWordMatching")
+            )
     return Rule(**told)
 
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from world.book.field import Field, flag, read_number, text, texts
+from world.book.field import Field, read_flag_field, read_number_field, read_text_field, read_texts_field
 from world.book.form import EntryForm
 from world.book.opened import OpenedFile, read_title
 
 FIELDS: dict[str, Field] = {
-    "keys": Field(("keys",), texts, always=True),
-    "content": Field(("text",), text, always=True),
-    "title": Field(("displayName",), text, always=True),
-    "enabled": Field(("enabled",), flag, always=True),
-    "constant": Field(("forceActivation",), flag, always=True),
-    "order": Field(("contextConfig.budgetPriority",), read_number),
+    "keys": Field(("keys",), read_texts_field, always=True),
+    "content": Field(("text",), read_text_field, always=True),
+    "title": Field(("displayName",), read_text_field, always=True),
+    "enabled": Field(("enabled",), read_flag_field, always=True),
+    "constant": Field(("forceActivation",), read_flag_field, always=True),
+    "order": Field(("contextConfig.budgetPriority",), read_number_field),
 }
 
 

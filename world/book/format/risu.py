@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from world.book.field import Field, flag, read_count, read_number, text
+from world.book.field import Field, read_count_field, read_flag_field, read_number_field, read_text_field
 from world.book.form import EntryForm, Values
 from world.book.opened import OpenedFile, read_title
 from world.lore.pattern import is_pattern
@@ -22,7 +22,7 @@ def _read_keys_text(name: str, value: Any) -> tuple[str, ...]:
     """Reads keys in one text with commas; a pattern in slashes may have commas of its own."""
     if isinstance(value, list):
         return tuple(key for one in value for key in _read_keys_text(name, one))
-    whole = text(name, value).strip()
+    whole = read_text_field(name, value).strip()
     if is_pattern(whole):
         return (whole,)
     return tuple(key for one in whole.split(",") if (key := one.strip()))
@@ -31,14 +31,14 @@ def _read_keys_text(name: str, value: Any) -> tuple[str, ...]:
 FIELDS: dict[str, Field] = {
     "keys": Field(("key",), _read_keys_text, always=True),
     "secondary": Field(("secondkey",), _read_keys_text, always=True),
-    "order": Field(("insertorder",), read_number, always=True),
-    "comment": Field(("comment",), text, always=True),
-    "content": Field(("content",), text, always=True),
-    "constant": Field(("alwaysActive",), flag, always=True),
-    "selective": Field(("selective",), flag, always=True),
-    "raw_patterns": Field(("useRegex",), flag),
-    "chance": Field(("activationPercent",), read_number),
-    "case_sensitive": Field(("extentions.risu_case_sensitive",), flag),
+    "order": Field(("insertorder",), read_number_field, always=True),
+    "comment": Field(("comment",), read_text_field, always=True),
+    "content": Field(("content",), read_text_field, always=True),
+    "constant": Field(("alwaysActive",), read_flag_field, always=True),
+    "selective": Field(("selective",), read_flag_field, always=True),
+    "raw_patterns": Field(("useRegex",), read_flag_field),
+    "chance": Field(("activationPercent",), read_number_field),
+    "case_sensitive": Field(("extentions.risu_case_sensitive",), read_flag_field),
 }
 
 
@@ -86,8 +86,8 @@ def _usual_of_risu(value: Mapping[str, Any]) -> Rule:
     settings = value.get("loreSettings")
     if isinstance(settings, Mapping):
         if settings.get("scanDepth") is not None:
-            told["scan_depth"] = read_count("scanDepth", settings["scanDepth"])
+            told["scan_depth"] = read_count_field("scanDepth", settings["scanDepth"])
         if settings.get("recursiveScanning") is not None:
-            told["recursive"] = flag("recursiveScanning", settings["recursiveScanning"])
-        told["whole_words"] = flag("fullWordMatching", settings.get("fullWordMatching"))
+            told["recursive"] = read_flag_field("recursiveScanning", settings["recursiveScanning"])
+        told["whole_words"] = read_flag_field("fullWordMatching", settings.get("fullWordMatching"))
     return Rule(**told)

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from world.book.field import Field, WrongField, choice, flag, no_flag, read_count, read_number, text, texts, value_at
+from world.book.field import (
+    Field,
+    WrongField,
+    make_choice_reader,
+    no_flag,
+    read_count_field,
+    read_flag_field,
+    read_number_field,
+    read_text_field,
+    read_texts_field,
+    value_at,
+)
 from world.book.form import EntryForm, Values
 from world.book.opened import OpenedFile, read_title
 from world.lore.rule import LOGICS, POSITIONS, ROLES, SOURCES, Rule
@@ -20,46 +31,46 @@ _MATCHED = dict(
 )  # fmt: skip
 
 
-def _either(camel: str, snake: str, take: Any = flag, give: Any = None) -> Field:
+def _build_either_field(camel: str, snake: str, take: Any = read_flag_field, give: Any = None) -> Field:
     return Field((camel, snake), take) if give is None else Field((camel, snake), take, give)
 
 
 FIELDS: dict[str, Field] = {
-    "keys": Field(("key", "keys"), texts, always=True),
-    "secondary": Field(("keysecondary", "secondary_keys"), texts, always=True),
-    "comment": Field(("comment",), text, always=True),
-    "content": Field(("content",), text, always=True),
-    "constant": Field(("constant",), flag, always=True),
-    "vectorized": Field(("vectorized",), flag),
-    "selective": Field(("selective",), flag, always=True),
-    "logic": Field(("selectiveLogic",), choice(LOGICS), LOGICS.index),
-    "order": Field(("order", "insertion_order"), read_number, always=True),
-    "position": Field(("position",), choice(POSITIONS), POSITIONS.index, always=True),
+    "keys": Field(("key", "keys"), read_texts_field, always=True),
+    "secondary": Field(("keysecondary", "secondary_keys"), read_texts_field, always=True),
+    "comment": Field(("comment",), read_text_field, always=True),
+    "content": Field(("content",), read_text_field, always=True),
+    "constant": Field(("constant",), read_flag_field, always=True),
+    "vectorized": Field(("vectorized",), read_flag_field),
+    "selective": Field(("selective",), read_flag_field, always=True),
+    "logic": Field(("selectiveLogic",), make_choice_reader(LOGICS), LOGICS.index),
+    "order": Field(("order", "insertion_order"), read_number_field, always=True),
+    "position": Field(("position",), make_choice_reader(POSITIONS), POSITIONS.index, always=True),
     "enabled": Field(("disable",), no_flag, lambda value: not value, always=True),
-    "budget_free": _either("ignoreBudget", "ignore_budget"),
-    "recursion_excluded": _either("excludeRecursion", "exclude_recursion"),
-    "recursion_prevented": _either("preventRecursion", "prevent_recursion"),
-    "recursion_delay": _either("delayUntilRecursion", "delay_until_recursion", read_count),
-    "chance": Field(("probability",), read_number),
-    "chance_used": _either("useProbability", "use_probability"),
-    "depth": Field(("depth",), read_count),
-    "outlet": _either("outletName", "outlet_name", text),
-    "groups": Field(("group",), texts, ", ".join),
-    "group_first": _either("groupOverride", "group_override"),
-    "group_weight": _either("groupWeight", "group_weight", read_number),
-    "group_scored": _either("useGroupScoring", "use_group_scoring"),
-    "scan_depth": _either("scanDepth", "scan_depth", read_count),
-    "case_sensitive": _either("caseSensitive", "case_sensitive"),
-    "whole_words": _either("matchWholeWords", "match_whole_words"),
-    "role": Field(("role",), choice(ROLES), ROLES.index),
-    "sticky": Field(("sticky",), read_count),
-    "cooldown": Field(("cooldown",), read_count),
-    "delay": Field(("delay",), read_count),
-    "characters": Field(("characterFilter.names", "characterFilterNames"), texts),
-    "tags": Field(("characterFilter.tags", "characterFilterTags"), texts),
-    "outsiders": Field(("characterFilter.isExclude", "characterFilterExclude"), flag),
-    "triggers": Field(("triggers",), texts),
-    **{name: Field((f"match{theirs}",), flag) for name, theirs in _MATCHED.items()},
+    "budget_free": _build_either_field("ignoreBudget", "ignore_budget"),
+    "recursion_excluded": _build_either_field("excludeRecursion", "exclude_recursion"),
+    "recursion_prevented": _build_either_field("preventRecursion", "prevent_recursion"),
+    "recursion_delay": _build_either_field("delayUntilRecursion", "delay_until_recursion", read_count_field),
+    "chance": Field(("probability",), read_number_field),
+    "chance_used": _build_either_field("useProbability", "use_probability"),
+    "depth": Field(("depth",), read_count_field),
+    "outlet": _build_either_field("outletName", "outlet_name", read_text_field),
+    "groups": Field(("group",), read_texts_field, ", ".join),
+    "group_first": _build_either_field("groupOverride", "group_override"),
+    "group_weight": _build_either_field("groupWeight", "group_weight", read_number_field),
+    "group_scored": _build_either_field("useGroupScoring", "use_group_scoring"),
+    "scan_depth": _build_either_field("scanDepth", "scan_depth", read_count_field),
+    "case_sensitive": _build_either_field("caseSensitive", "case_sensitive"),
+    "whole_words": _build_either_field("matchWholeWords", "match_whole_words"),
+    "role": Field(("role",), make_choice_reader(ROLES), ROLES.index),
+    "sticky": Field(("sticky",), read_count_field),
+    "cooldown": Field(("cooldown",), read_count_field),
+    "delay": Field(("delay",), read_count_field),
+    "characters": Field(("characterFilter.names", "characterFilterNames"), read_texts_field),
+    "tags": Field(("characterFilter.tags", "characterFilterTags"), read_texts_field),
+    "outsiders": Field(("characterFilter.isExclude", "characterFilterExclude"), read_flag_field),
+    "triggers": Field(("triggers",), read_texts_field),
+    **{name: Field((f"match{theirs}",), read_flag_field) for name, theirs in _MATCHED.items()},
 }
 
 
@@ -96,7 +107,7 @@ def _usual_of_info(value: Mapping[str, Any]) -> Rule:
     depth = value.get("scanDepth", value.get("scan_depth"))
     recursive = value.get("recursiveScanning", value_at(value, "recursive_scanning"))
     if depth is not None:
-        told["scan_depth"] = read_count("scanDepth", depth)
+        told["scan_depth"] = read_count_field("scanDepth", depth)
     if recursive is not None:
-        told["recursive"] = flag("recursiveScanning", recursive)
+        told["recursive"] = read_flag_field("recursiveScanning", recursive)
     return Rule(**told)

@@ -1,4 +1,8 @@
-"""The tools of the curator. A new tool is one file and one line in ``TOOLS``; each is made for one desk."""
+"""The tools of the curator, each made for one desk; a new one is a file and a line in ``TOOLS``.
+
+Shows ``TOOLS`` and ``make_curator_tools`` to the agent.
+May import ``world.curator``, ``world.story`` and ``store.world.record``; a tool writes on its desk alone.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +36,6 @@ TOOLS: tuple[Callable[[Desk], BaseTool], ...] = (
 )
 
 
-def tools(desk: Desk) -> list[BaseTool]:
+def make_curator_tools(desk: Desk) -> list[BaseTool]:
     """Returns the tools for one desk; ``shorten_story`` only while the story is long enough for it."""
     return [make(desk) for make in TOOLS if make is not shorten_story or desk.story.due]

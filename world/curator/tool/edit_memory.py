@@ -6,7 +6,7 @@ from langchain_core.tools import BaseTool, ToolException, tool
 from pydantic import BaseModel, Field
 
 from world.curator.desk import Desk
-from world.curator.notebook import LIMIT, Unfit, edited
+from world.curator.notebook import LIMIT, Unfit, edit_memory_text
 
 
 class EditArguments(BaseModel, extra="forbid"):
@@ -23,7 +23,7 @@ def edit_memory(desk: Desk) -> BaseTool:
     def run_tool(old: str, new: str) -> str:
         """Replace a passage of your memory, remove it, or add one at the end."""
         try:
-            desk.memory = edited(desk.memory, old, new)
+            desk.memory = edit_memory_text(desk.memory, old, new)
         except Unfit as error:
             raise ToolException(str(error)) from error
         return f"The memory has {len(desk.memory)} of {LIMIT} characters."

@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 
 from store.world.record import LoreEntry
 from world.curator.desk import Desk
-from world.curator.material import frame
+from world.curator.material import frame_material
 
 CHARS = 2000
 """The most characters of an entry."""
@@ -28,13 +28,13 @@ def read_lore(desk: Desk) -> BaseTool:
         entries = desk.lore(name)
         if not entries:
             raise ToolException(f"The lorebook has no entry with the name {name!r}.")
-        return frame({"lore": "\n".join(_told(desk, one) for one in entries)})
+        return frame_material({"lore": "\n".join(_render_read_entry(desk, one) for one in entries)})
 
     run_tool.handle_tool_error = True
     return run_tool
 
 
-def _told(desk: Desk, entry: LoreEntry) -> str:
+def _render_read_entry(desk: Desk, entry: LoreEntry) -> str:
     mark = desk.state.lore.get(entry.id)
     now = mark.content if mark is not None and mark.content is not None else ""
     author = f"{entry.keyword} ({entry.layer}): {entry.content[:CHARS]}"

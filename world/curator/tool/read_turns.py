@@ -6,7 +6,7 @@ from langchain_core.tools import BaseTool, ToolException, tool
 from pydantic import BaseModel, Field
 
 from world.curator.desk import Desk
-from world.curator.material import frame, turns
+from world.curator.material import frame_material, render_curated_turns
 
 MOST = 10
 """The most turns of one call."""
@@ -29,7 +29,7 @@ def read_turns(desk: Desk) -> BaseTool:
         nodes = desk.turns(first, last)
         if not nodes:
             raise ToolException(f"There are no turns {first} to {last}; the last turn is {desk.node.turn}.")
-        return frame({"turns": turns(nodes, desk.chars)})
+        return frame_material({"turns": render_curated_turns(nodes, desk.chars)})
 
     run_tool.handle_tool_error = True
     return run_tool

@@ -6,7 +6,7 @@ from langchain_core.tools import BaseTool, ToolException, tool
 from pydantic import BaseModel, Field
 
 from world.curator.desk import Desk
-from world.curator.notebook import LIMIT, Unfit, rewritten
+from world.curator.notebook import LIMIT, Unfit, check_memory_text
 
 
 class RewriteArguments(BaseModel, extra="forbid"):
@@ -22,7 +22,7 @@ def rewrite_memory(desk: Desk) -> BaseTool:
     def run_tool(text: str) -> str:
         """Write your whole memory anew. What you leave out is forgotten."""
         try:
-            desk.memory = rewritten(text)
+            desk.memory = check_memory_text(text)
         except Unfit as error:
             raise ToolException(str(error)) from error
         return f"The memory has {len(desk.memory)} of {LIMIT} characters."

@@ -1,0 +1,38 @@
+"""The turns that calls of ``chat`` run: a new message, and the answers to the questions of a turn that waits."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import replace
+
+from graph.turn.agent import Agent
+from graph.turn.event import Ended
+from graph.turn.request import Request
+from server.request.conversation import ClientMessage, plan_client_turn, prepare_turn_request
+from server.request.running import BegunRequest, Emit, Work
+from store.turn.question import UserAnswer
+
+
+def build_message_work(agent: Agent, text: str, session: str) -> Work:
+    """Returns the work that answers a message. ``session``: an id or a name; a session of a new name is created, and
+    without a name one without."""
+
+    def run(stop: threading.Event, emit: Emit) -> Ended:
+        planned = plan_client_turn(agent, [ClientMessage("user", text)], session or None)
+        request = replace(prepare_turn_request(agent, planned), asks=True)
+        number = request.number or agent.store.session(request.session).turn_count + 1
+        emit(BegunRequest(request.session, number, planned.fit))
+        return agent.turn(request, stop, emit)
+
+    return run
+
+
+def build_resume_work(agent: Agent, session: str, answers: Mapping[str, UserAnswer]) -> Work:
+    """Returns the work that goes on with the turn of a session that waits for these answers."""
+
+    def run(stop: threading.Event, emit: Emit) -> Ended:
+        emit(BegunRequest(session, agent.store.session(session).turn_count, "again"))
+        return agent.turn(Request(session, "resume", answers=dict(answers), asks=True), stop, emit)
+
+    return run

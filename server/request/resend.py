@@ -1,0 +1,59 @@
+"""The first message of a conversation, sent again because its answer never arrived, is the turn that it began.
+
+A client that names no conversation and has no history yet (a script, most chat programs) sends the same request after a
+time-out or a broken connection. While the answer to a first message has not gone out whole, the same one takes up its
+conversation; afterwards it begins another, as it does while the first one is being answered: two tabs may say «hello».
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from contextlib import suppress
+from dataclasses import replace
+
+from errors import SessionBusy
+from graph.turn.agent import Agent
+from graph.turn.request import Request
+from server.request.conversation import TurnPlan
+from store import Session
+from text.fence import find_words
+
+
+def mark_first_message(planned: TurnPlan) -> str:
+    """Returns the mark of a request that begins a conversation which nothing but what it says tells from others: of its
+    words, the turns that it tells, the client's system text and the images; empty for another request."""
+    request = planned.request
+    if not planned.created or planned.alias:
+        return ""
+    told = [[turn.question, turn.answer] for turn in request.given]
+    said = [find_words(request.text).split(), told, request.system, request.images]
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def take_up(agent: Agent, planned: TurnPlan, mark: str) -> TurnPlan:
+    """Returns the plan for the conversation that the same request has begun and whose client has no answer; else the
+    plan as it is. ``mark``: of the request (``mark_first_message``)."""
+    for session_id in agent.store.undelivered.find(mark) if mark else ():
+        with suppress(SessionBusy), agent.hold(session_id) as session:  # one that is held is being answered
+            if session.turn_count <= len(planned.request.given) + 1:
+                return replace(
+                    planned, request=_make_again(agent, planned.request, session), created=False, fit="again"
+                )
+    return planned
+
+
+def _make_again(agent: Agent, request: Request, session: Session) -> Request:
+    """Returns the request for the turn that a session began with, which failed, was stopped when its client left, or
+    ended without anybody who heard it; where it never began, the request for a new one."""
+    number = len(request.given) + 1
+    asked = (
+        agent.store.histories.find_path_turn(session.id, session.path, number) if session.turn_count == number else None
+    )
+    if asked is None:
+        given = request.given[session.turn_count :]
+        return replace(request, session=session.id, given=given, number=request.number if given else 0)
+    again = replace(request, session=session.id, given=(), number=number)
+    if asked.question.split() != request.text.split():  # the same words, and something else sent along
+        return replace(again, kind="edited")
+    return replace(again, kind="retry" if asked.status in ("failed", "running") else "again")

@@ -1,0 +1,45 @@
+"""Conversations whose first answer has not reached its client yet, by what the client asked.
+
+A client that names no conversation and sends no history has no other way to say that it means the same question: it
+sends it once more. Who was answered and asks the same again begins another conversation.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+from sqlalchemy import Connection, select, update
+
+from store.database import schema
+from store.owner import build_owner_condition, check_session
+
+WAITING_SECONDS = 3600.0
+"""How long a client may take until it sends its first message once more."""
+_SESSION = schema.session.c
+
+
+class UndeliveredSessions:
+    """The conversations of a user; ``transaction`` opens a database transaction."""
+
+    def __init__(self, transaction: Callable[[], AbstractContextManager[Connection]]) -> None:
+        self._transaction = transaction
+
+    def note(self, session_id: str, mark: str) -> None:
+        """Notes that the client of a session's first question waits. ``mark``: of what it asked
+        (``mark_first_message``); empty:
+        it has its answer. Raises ``SessionUnknown``."""
+        with self._transaction() as connection:
+            check_session(connection, session_id)
+            change = update(schema.session).where(_SESSION.id == session_id)
+            connection.execute(change.values(undelivered=mark))
+
+    def find(self, mark: str) -> list[str]:
+        """Returns the sessions whose clients wait for the answer to this first question, the last used first. Who waits
+        longer than ``WAITING_SECONDS`` waits no more: the same words begin another conversation then."""
+        with self._transaction() as connection:
+            here = (schema.UNDELIVERED, _SESSION.undelivered == mark, _SESSION.deleted.is_(None))
+            is_awaited = _SESSION.updated > time.time() - WAITING_SECONDS
+            query = select(_SESSION.id).where(*here, is_awaited, build_owner_condition(connection, _SESSION.owner))
+            return list(connection.execute(query.order_by(_SESSION.updated.desc())).scalars())

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from text.fact.note import SummaryNote, is_similar_note, join_notes, shorten_to_clause, split_clauses, tidy_clause
+
+WORDS = st.text(alphabet="가나다라마바사abcdef", min_size=1, max_size=9)
+
+
+@given(st.lists(WORDS, min_size=1, max_size=40).map(" ".join), st.integers(0, 200))
+def test_a_shortened_text_ends_at_a_word(text: str, most: int) -> None:
+    made = shorten_to_clause(text, most)
+    assert len(made) <= most or made == text
+    assert not made or (text.startswith(made) and (made == text or text[len(made)] == " "))
+
+
+@given(st.text(max_size=120), st.integers(0, 60))
+def test_shortening_any_text_never_splits_a_word(text: str, most: int) -> None:
+    made = shorten_to_clause(text, most)
+    assert len(made) <= max(most, 0) or made == text
+    assert set(made.split()) <= set(re.split(r"[\s]+", text)) | {word.rstrip(" ,;") for word in text.split()}
+
+
+def test_long_sentences_also_give_their_clauses() -> None:
+    text = "예산은 120만 원으로 정했고 인원은 어른 둘과 아이 하나이며 출발은 3월 14일 아침입니다."
+    assert split_clauses(text)[0] == text
+    assert "예산은 120만 원으로 정했고" in split_clauses(text)
+
+
+def test_a_clause_stands_alone_without_its_joint() -> None:
+    assert tidy_clause("and costs £504 in total") == "Costs £504 in total"
+    assert tidy_clause("그리고 3시까지 가야 해요") == "3시까지 가야 해요"
+    assert tidy_clause("https://example.com") == "https://example.com"
+
+
+def test_a_change_of_speaker_is_marked() -> None:
+    user = [SummaryNote("하나", 0, "사용자"), SummaryNote("둘!", 1, "사용자")]
+    assert join_notes([*user, SummaryNote("셋", 2, "AI"), SummaryNote("넷", 3)]) == "사용자: 하나. 둘! AI: 셋. 넷."
+
+
+def test_likeness_ignores_marks_and_case() -> None:
+    assert is_similar_note("The Van costs £504.", "the van costs 504 in total")
+    assert not is_similar_note("The van costs £504.", "Hannah likes jazz")
+
+
+def test_a_text_without_a_clause_end_is_not_cut_between_words_unless_allowed() -> None:
+    assert shorten_to_clause("검색 광고가 가장 효율적이고 유튜브가 1", 18, word=False) == ""
+    assert (
+        shorten_to_clause("남은 예산은 1,275만 원으로, 이월할지 반납할지가 첫", 24, word=False)
+        == "남은 예산은 1,275만 원으로"
+    )

@@ -1,0 +1,87 @@
+"""Notes: the sentences and clauses that a summary is packed from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from text import sentence
+from text.text_cache import cache_texts
+
+_CLAUSE = re.compile(r"(?<=[,;])\s+|(?<=[가-힣]고|하며|이며|으며|으니|니까|지만|는데|인데|면서)\s+|(?<!\s)\s++[—–]\s+")
+_JOINT = re.compile(r"^(?:and|or|but|so|then|which|그리고|또|또는|그래서|그런데|그럼|다만|그중)[\s,]+", re.IGNORECASE)
+_CUTS = ((r"(?<=[.!?。…])(?=\s)", 0.5), (r"(?=[,;]\s)", 0.5), (r"(?=\s)", 0.0))
+_END = re.compile(r"[.!?。？！…]$")
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryNote:
+    """A piece of a summary: its text, its place in the original (characters), and its speaker.
+
+    ``speaker``: '' for a report in the third person.
+    """
+
+    text: str
+    position: int
+    speaker: str = ""
+
+
+def split_clauses(text: str) -> list[str]:
+    """Returns the sentences of a text, and the clauses of every long sentence, as candidates for notes."""
+    parts: list[str] = []
+    for piece in sentence.split_sentences(text):
+        parts.append(piece)
+        if len(piece) > 40:
+            parts += [part.strip(" ,;") for part in _CLAUSE.split(piece) if 12 <= len(part.strip(" ,;")) < len(piece)]
+    return list(dict.fromkeys(parts))
+
+
+def tidy_clause(text: str) -> str:
+    """Returns a clause that can stand alone: without its first conjunction; an English clause begins with a capital."""
+    bare = _JOINT.sub("", text)
+    return re.sub(r"^[a-z]+(?=[\s,])", lambda word: word.group().capitalize(), bare)
+
+
+def shorten_to_clause(text: str, most: int, *, word: bool = True) -> str:
+    """Cuts the text back to the end of a sentence or clause within ``most`` characters; with ``word``, else to the end
+    of a word.
+
+    Returns '' when there is no such end.
+    """
+    if len(text) <= most:
+        return text
+    head = text[: most + 1]
+    for mark, least in _CUTS if word else _CUTS[:-1]:
+        ends = [match.start() for match in re.finditer(mark, head)]
+        if ends and ends[-1] >= max(1, most * least):
+            return head[: ends[-1]].rstrip(" ,;")
+    return ""
+
+
+def join_notes(notes: Iterable[SummaryNote]) -> str:
+    """Joins notes into running text: every note ends in a full stop, and the text marks a change of speaker."""
+    pieces, speaker = [], ""
+    for note in notes:
+        label = f"{note.speaker}: " if note.speaker and note.speaker != speaker else ""
+        pieces.append(label + (note.text if _END.search(note.text) else f"{note.text}."))
+        speaker = note.speaker
+    return " ".join(pieces)
+
+
+def is_similar_note(one: str, other: str) -> bool:
+    """Returns whether the longer text has more than three quarters of the shorter text's letter pairs."""
+    short, long = sorted((one, other), key=len)
+    return measure_shared_pairs(short, long) > 0.75
+
+
+def measure_shared_pairs(text: str, other: str) -> float:
+    """Returns the share of a text's letter pairs that the other text has too; 1 for a text without letter pairs."""
+    pairs = _list_letter_pairs(text)
+    return len(pairs & _list_letter_pairs(other)) / len(pairs) if pairs else 1.0
+
+
+@cache_texts(8192)
+def _list_letter_pairs(text: str) -> frozenset[str]:
+    letters = re.sub(r"\W+", "", text.casefold())
+    return frozenset(letters[at : at + 2] for at in range(len(letters) - 1))

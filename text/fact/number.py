@@ -1,0 +1,164 @@
+"""Numbers in Korean and English text, with their unit or currency, as comparable values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+
+_SCALE = {"십": 10, "백": 100, "천": 1000, "만": 10**4, "억": 10**8, "조": 10**12}
+_ENGLISH_SCALE = {
+    "thousand": 10**3,
+    "million": 10**6,
+    "billion": 10**9,
+    "trillion": 10**12,
+    "k": 10**3,
+    "m": 10**6,
+    "bn": 10**9,
+    "b": 10**9,
+}
+_CURRENCY = {"$": "usd", "₩": "krw", "€": "eur", "£": "gbp", "¥": "jpy"}
+_UNITS = {
+    "%": "% 퍼센트 프로 percent pct",
+    "krw": "원 won krw",
+    "usd": "달러 불 dollars dollar usd bucks",
+    "eur": "유로 euros euro eur",
+    "jpy": "엔 yen jpy",
+    "cny": "위안 yuan cny",
+    "gbp": "파운드 gbp",
+    "minute": "분 minutes minute mins min",
+    "hour": "시간 hours hour hrs hr",
+    "second": "초 seconds second secs sec",
+    "day": "일간 일 days day",
+    "night": "박 nights night",
+    "week": "주일 주간 주 weeks week",
+    "month": "개월 달 months month",
+    "year": "년간 년 years year",
+    "person": "명 인분 인 사람 people persons person guests guest adults attendees users customers employees",
+    "times": "회 번 차례 times",
+    "piece": "개 pieces piece items item units unit",
+    "copy": "권 부 copies copy",
+    "sheet": "장 sheets sheet tickets ticket",
+    "case": "건 cases case",
+    "cup": "잔 cups cup",
+    "bottle": "병 bottles bottle",
+    "seat": "자리 석 seats seat",
+    "machine": "대",
+    "animal": "마리",
+    "floor": "층",
+    "line": "호선",
+    "house": "호",
+    "age": "살 세",
+    "point": "점 points point",
+    "rank": "위 등",
+    "page": "쪽 페이지 pages page",
+    "step": "단계 steps step",
+    "fold": "배",
+    "area": "평",
+    "degree": "도 °c ℃ °f ° degrees degree celsius",
+    "km": "km 킬로미터 킬로 kilometers kilometres",
+    "mile": "miles mile",
+    "m": "미터 meters metres",
+    "cm": "cm 센티미터 센티",
+    "mm": "mm 밀리미터",
+    "kg": "kg 킬로그램 kilograms kilos",
+    "g": "그램 grams g",
+    "mg": "mg",
+    "l": "리터 liters litres",
+    "ml": "ml 밀리리터",
+    "kcal": "kcal 칼로리 calories",
+    "gb": "gb 기가바이트 기가",
+    "mb": "mb",
+    "tb": "tb",
+    "kb": "kb",
+    "ms": "ms 밀리초",
+    "w": "와트 watts",
+    "kwh": "kwh",
+    "ghz": "ghz",
+    "inch": "인치 inches inch",
+}
+_UNIT = {word: unit for unit, words in _UNITS.items() for word in words.split()}
+_WORDS = "|".join(re.escape(word) for word in sorted(_UNIT, key=len, reverse=True))
+_WORDS = re.sub(r"\|세\b", r"|(?<!\\s)세", _WORDS).replace("|인|", "|인(?![데가지])|")  # "35 세 분", "3.11인데"
+
+_COUNTED = _WORDS.replace("|번|", "|").replace("|호|", "|")
+UNIT = rf"(?:[억만천백]|(?i:{_COUNTED}|thousand|million|k|시|월|년|[ap]m)(?![A-Za-z]))"
+"""Pattern of a word after a number that says how much or how many. Leaves out 번 and 호, which also follow numbers in
+labels.
+"""
+
+_DIGITS = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?"
+_PATTERN = re.compile(
+    rf"(?:(?<![\w.,*/^+-])|(?<=\d-))(?P<currency>[$₩€£¥])?\s?"
+    rf"(?P<body>(?:(?:{_DIGITS})(?:조(?=\s?[원달\d])|[억만천백십]{{1,2}})?(?:\s(?=[\d,]+[억만천백]))?)+)"
+    rf"(?:\s?(?P<scale>thousand|million|billion|trillion|bn|[kKMB])\b)?"
+    rf"(?:[ -]?(?P<unit>(?i:{_WORDS}))(?![A-Za-z]))?(?!/?\d|[*^+])"
+)
+_PART = re.compile(rf"({_DIGITS})([조억만천백십]{{0,2}})")
+_UP_TO = re.compile(r"(?:(?<!\d)(?:19|20)\d\d|[$₩€£¥]\d[\d,.]*)-$")
+_LIST_MARKER = re.compile(r"(?m)^[^\S\n]*+\(?\d{1,2}[.)]\s")
+_NATIVE = ["한", "두", "세", "네", "다섯", "여섯", "일곱", "여덟", "아홉", "열"]
+_ENGLISH = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
+_SPELLED = re.compile(
+    rf"(?<![가-힣])({'|'.join(_NATIVE)})\s?({_WORDS})|(?i:\b({'|'.join(_ENGLISH)})\b(?:[\s-]({_WORDS})(?![A-Za-z]))?)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number at its place: its value with the scale applied (``120만`` is 1,200,000) and its unit, or ''."""
+
+    start: int
+    end: int
+    value: Decimal
+    unit: str
+
+    @property
+    def telling(self) -> bool:
+        """Returns whether the number matters to a summary: a bare single digit does not."""
+        return bool(self.unit) or self.value >= 10 or self.value != self.value.to_integral_value()
+
+    def same(self, other: Number) -> bool:
+        """Returns whether both have equal values, and equal units where both name one."""
+        return self.value == other.value and (not self.unit or not other.unit or self.unit == other.unit)
+
+
+def find_numbers(text: str) -> Iterator[Number]:
+    """Yields the numbers of a text with half-width digits; leaves out markers of numbered lists."""
+    markers = {place for mark in _LIST_MARKER.finditer(text) for place in range(*mark.span())}
+    for match in _PATTERN.finditer(text):
+        if match.start("body") not in markers and not _is_subtracted(match):
+            yield _build_number(match)
+
+
+def find_spelled_numbers(text: str) -> Iterator[Number]:
+    """Yields small numbers written as words: ``세 명``, ``three people``."""
+    for match in _SPELLED.finditer(text):
+        native, counter, english, unit = match.groups()
+        value = _NATIVE.index(native) if native else _ENGLISH.index(english.lower())
+        yield Number(match.start(), match.end(), Decimal(value + 1), _UNIT.get((counter or unit or "").lower(), ""))
+
+
+def _is_subtracted(match: re.Match[str]) -> bool:
+    """Returns whether the number is subtracted: it follows a number and a minus. The end of a range follows them too,
+    but has a unit, or is a year or an amount of money.
+    """
+    before = match.string[max(0, match.start() - 12) : match.start()]
+    counted = match["unit"] or match["scale"] or not match["body"].strip()[-1].isdigit()
+    return before.endswith("-") and not counted and not _UP_TO.search(before)
+
+
+def _build_number(match: re.Match[str]) -> Number:
+    value = sum((_scale_digits(digits, scale) for digits, scale in _PART.findall(match["body"])), Decimal(0))
+    value *= _ENGLISH_SCALE.get((match["scale"] or "").lower(), 1)
+    unit = _CURRENCY.get(match["currency"] or "", "") or _UNIT.get((match["unit"] or "").lower(), "")
+    end = match.start() + len(match.group().rstrip())
+    return Number(match.start("currency") if match["currency"] else match.start("body"), end, value.normalize(), unit)
+
+
+def _scale_digits(digits: str, scale: str) -> Decimal:
+    value = Decimal(digits.replace(",", ""))
+    for letter in scale:
+        value *= _SCALE[letter]
+    return value

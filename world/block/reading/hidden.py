@@ -1,0 +1,72 @@
+"""Keeps state blocks from the reader while an answer arrives, in every form in which models write them.
+
+A block is: a fenced part whose fence says ``state``, or whose first line says a field; a part between ``<state>`` or
+``[state]`` and its end; a JSON object whose first name is a field; or, at the end of the answer, at least two lines
+that say fields. Everything else is shown as soon as it cannot become one of these (``world.block.reading.part``).
+"""
+
+from __future__ import annotations
+
+from world.block.reading.part import CLOSING, STILL, decide_answer_part, line_end
+
+
+class HiddenBlock:
+    """One answer. ``visible_text``: what the reader has seen so far; ``blocks``: the hidden parts, as they came."""
+
+    def __init__(self) -> None:
+        self._came: list[str] = []
+        self._shown: list[str] = []
+        self._rest, self._fresh, self._after, self._open = "", True, False, False
+        self.blocks: list[str] = []
+
+    @property
+    def raw(self) -> str:
+        """Returns everything that came."""
+        return "".join(self._came)
+
+    @property
+    def visible_text(self) -> str:
+        return "".join(self._shown)
+
+    def feed(self, text: str) -> str:
+        """Takes the next piece of the answer; returns what can be shown now."""
+        self._came.append(text)
+        self._rest += text
+        return self._take(last=False)
+
+    def end(self) -> str:
+        """Takes the end of the answer; returns what is left to be shown."""
+        return self._take(last=True)
+
+    def _take(self, last: bool) -> str:
+        visible: list[str] = []
+        while self._rest:
+            part = line_end(self._rest, last) if self._open else STILL
+            if part is STILL:
+                part = decide_answer_part(self._rest, self._fresh, self._after, last)
+            if part is None:
+                break
+            piece, self._rest = self._rest[: part.size], self._rest[part.size :]
+            if part.hidden:
+                self._hide(piece)
+            elif piece:
+                visible.append(piece)
+                self._after = self._open = False
+                self._fresh = piece.endswith("\n")
+        text = "".join(visible)
+        if text:
+            self._shown.append(text)
+        return text
+
+    def _hide(self, piece: str) -> None:
+        if piece.strip() and not (self._after and CLOSING.fullmatch(piece)):
+            self.blocks.append(piece)
+        self._fresh, self._after, self._open = True, True, not piece.endswith("\n")
+
+
+def read_whole_answer(raw: str) -> HiddenBlock:
+    """Returns a whole answer, read to its end."""
+    hidden = HiddenBlock()
+    hidden.feed(raw)
+    hidden.end()
+    return hidden
