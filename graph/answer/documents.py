@@ -33,7 +33,15 @@ from prompt import render_prompt
 from retrieval.answer.kind import asked_for
 from retrieval.answer.lookup import LookUp
 from retrieval.answer.loop import CALLS
-from retrieval.answer.tool import LEANING_WORDS, MEANT, NAME, build_document_tool, render_search_result
+from retrieval.answer.tool import (
+    LEANING_WORDS,
+    MEANT,
+    NAME,
+    QUERY_CHARS,
+    QUOTABLE,
+    build_document_tool,
+    render_search_result,
+)
 from retrieval.batch import NICE
 from retrieval.calculation.question import read_table_question
 from retrieval.calculation.tool import NAME as QUERY
@@ -117,7 +125,11 @@ class Search:
         if self._settings.retrieval_first:
             return self._table_tools()
         search_tool = build_document_tool(self.look_up)
-        search_tool.metadata = {**(search_tool.metadata or {}), MEANT: self._is_meant()}
+        search_tool.metadata = {
+            **(search_tool.metadata or {}),
+            MEANT: self._is_meant(),
+            QUOTABLE: self._has_quotable_section,
+        }
         return (search_tool, *self._table_tools())
 
     def _is_meant(self) -> bool:
@@ -126,6 +138,18 @@ class Search:
         return self._scope.asked_with_files or (
             by_code and read_table_question(self._asked, self._library.sheets(self._scope)) is not None
         )
+
+    def _has_quotable_section(self, message: str) -> bool:
+        """Returns whether a small model's look-up for a message would quote a section. A library that fails has none:
+        a message that may mean something else does not fail for it."""
+        if self._models.profile.documents != "quoted":
+            return False
+        query, stop = message[:QUERY_CHARS], self._channel.stop
+        try:
+            return bool(self._library.look_up(query, self._models, self._language, stop, scope=self._scope).passages)
+        except GieokError as error:
+            log.warning("the documents were not searched for a message that may mean them: %s", error.code)
+            return False
 
     def _table_tools(self) -> Sequence[BaseTool]:
         """Returns ``query_table`` where the documents have tables and the model can write a query."""

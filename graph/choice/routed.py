@@ -17,13 +17,15 @@ from graph.choice.wish import find_wish
 from graph.context.clock import Clock, read_local_time
 from graph.tool.time import DATES
 from graph.tool.tool_call import make_call
+from retrieval.answer.tool import QUOTABLE
 from text.date.calendar import find_single_days, find_written
 
 RECENT = 3
 """Messages of the user before the question in which dates are looked for."""
 LEANING = 0.3
-"""Least probability of a question about a time or a day where the user has just written dates; none of 608 other
-messages has it."""
+"""Least probability of a label that something else speaks for, too: of a question about a time or a day where the user
+has just written dates (none of 608 other messages has it), and of one about the documents where a section is near
+enough to be quoted (decision 9)."""
 
 
 def route_tool_calls(
@@ -50,10 +52,18 @@ def route_tool_calls(
     if label in ("remember", "none"):  # the message's own words decide what is a wish, and what it names
         wish = find_wish(question, earlier, route.wish)
         label, question = ("none", question) if wish is None else ("remember", wish)
+    if label == "none" and route.documents >= LEANING and _is_quotable(question, tools):
+        label = "documents"
     if label == "time" and Sum.read(question, None, now()).named is None:
         write = _write_nothing
     chosen = build_label_calls(label, question, previous, _name_days(dates), _name_days(earlier_dates), write)
     return [make_call(name, arguments) for name, arguments in chosen if name in offered]
+
+
+def _is_quotable(question: str, tools: Sequence[BaseTool]) -> bool:
+    """Returns whether one of the tools finds a section near enough to the question to quote it."""
+    checks = [tool.metadata[QUOTABLE] for tool in tools if tool.metadata and QUOTABLE in tool.metadata]
+    return any(check(question) for check in checks)
 
 
 def _write_nothing() -> None:

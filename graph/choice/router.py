@@ -25,18 +25,20 @@ MARGIN = 0.5
 """Least lead in probability of a tool over any other label; chosen on the development set."""
 
 _log = logging.getLogger(__name__)
-_TIME, _WISH = LABELS.index("time"), LABELS.index("remember")
+_TIME, _WISH, _DOCUMENTS = (LABELS.index(label) for label in ("time", "remember", "documents"))
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
     """The label of a message, its lead in probability over the next label (0–1), and the probabilities that the message
-    asks for a time or a day (``time``) or wants something remembered (``wish``), also where that is not its label."""
+    asks for a time or a day (``time``), wants something remembered (``wish``) or means the documents (``documents``),
+    also where that is not its label."""
 
     label: Label
     margin: float
     time: float = 0.0
     wish: float = 0.0
+    documents: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,7 @@ class Router:
         second, first = np.argsort(likely)[-2:]
         margin = float(likely[first] - likely[second])
         label: Label = LABELS[first] if margin >= MARGIN else "none"
-        return Route(label, margin, float(likely[_TIME]), float(likely[_WISH]))
+        return Route(label, margin, float(likely[_TIME]), float(likely[_WISH]), float(likely[_DOCUMENTS]))
 
     def _likely(self, question: str, previous: str | None, before: Label) -> Values:
         """Returns the probability of each label: shape ``(len(LABELS),)``, sum 1."""

@@ -12,6 +12,9 @@ from retrieval.index.row import embedded_text
 
 LEAD = 0.25
 """The weight of the lead over the next section: where two sections are equally near, the question may mean neither."""
+WORDS = 0.1
+"""The weight of the question's words that a section has (``Hit.cover``): a rare word that both have says more than a
+small difference of their vectors."""
 
 
 def build_heading_text(title: str, path: Sequence[str], text: str) -> str:
@@ -37,11 +40,11 @@ def rank_sections(hits: Sequence[Hit], question: Vectors, texts: Vectors, titles
 
 def measure_nearness(hits: Sequence[Hit]) -> float:
     """Returns how near the first hit of ``rank_sections`` comes to the question: the mean cosine of its text and its
-    headings, plus a part of its lead in its collection; -1 without hits. The scale depends on the embedding model
-    (``Embedder.near``)."""
+    headings, plus parts of its lead in its collection and of the question's words that it has; -1 without hits. The
+    scale depends on the embedding model (``Embedder.near``)."""
     if not hits:
         return -1.0
     first, *rest = hits
     following = next((hit for hit in rest if hit.passage.collection == first.passage.collection), None)
     lead = first.score - following.score if following else 0.0
-    return (first.cosine + first.heading) / 2 + LEAD * lead
+    return (first.cosine + first.heading) / 2 + LEAD * lead + WORDS * first.cover

@@ -17,6 +17,9 @@ NAME = "search_documents"
 QUERY_CHARS = 1000
 MEANT = "meant"
 """A key of a tool's metadata: whether the question came with files, which the tool must then search."""
+QUOTABLE = "quotable"
+"""A key of a tool's metadata: the function that says whether a section is near enough to a message to be quoted. It is
+called for messages that may mean the documents."""
 LEANING_WORDS = 2
 """The most words of a question that depends on the one before it («And deleting?»)."""
 _METADATA: dict[str, Any] = {

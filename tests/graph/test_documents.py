@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
-from errors import ModelTimeout
+from errors import EmbeddingFailed, ModelTimeout
 from graph.answer.documents import (
     build_first_search_query,
     find_turn_citations,
@@ -29,6 +29,7 @@ from graph.turn.agent import Agent
 from graph.turn.event import ContextBuilt, Token, ToolFinished, ToolStarted
 from graph.turn.memory.confirm import open_asks
 from model import scripted
+from model.embedding import Vectors
 from model.profile import SMALL
 from retrieval import Library
 from retrieval.product_docs import OWN, first_run
@@ -499,6 +500,41 @@ def test_what_a_small_model_s_documents_do_not_hold_is_answered_as_if_nothing_ha
     (prompt,) = prompts(agent)
     assert [each.type for each in prompt] == ["system", "human"], "the model is not told of the search"
     assert rebuild_exact_prompt(agent, own, 1).proven
+
+
+MAYBE = "Is my data safe with you?"
+"""A question that the router sends nowhere, although it may mean the documents."""
+
+
+def test_a_small_model_s_question_that_may_mean_the_documents_is_quoted_a_near_section(
+    reading: Reading, session: NewSession
+) -> None:
+    near = reading((), profile=SMALL)
+    assert "[1]" in done(say(near, own := session(near), MAYBE)).answer
+    assert [each["name"] for each in steps(near, own)] == ["search_documents"]
+
+
+def test_without_a_near_section_such_a_question_is_no_search(reading: Reading, session: NewSession) -> None:
+    agent = reading(("It is.",), profile=SMALL)
+    assert agent.library is not None
+    agent.library._embedder.near = 2.0
+    assert done(say(agent, own := session(agent), MAYBE)).answer == "It is."
+    assert steps(agent, own) == []
+
+
+def test_a_library_that_fails_is_no_failure_of_such_a_question(
+    reading: Reading, session: NewSession, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Mute(Words):
+        def query(self, text: str) -> Vectors:
+            raise EmbeddingFailed(model=self.name, reason="it is away")
+
+    filled = reading(("It is.",), profile=SMALL)
+    agent = replace(filled, library=Library(filled.settings, filled.store, Mute()))
+    assert done(say(agent, own := session(agent), MAYBE)).answer == "It is."
+    assert steps(agent, own) == []
+    assert "may mean them: embedding_failed" in caplog.text
+    assert MAYBE not in caplog.text
 
 
 def test_a_small_model_s_next_turn_has_what_it_answered_and_no_passage(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from model.embedding import BuiltIn, Vectors, built_in
-from retrieval.answer.heading import LEAD, build_heading_text, measure_nearness, rank_sections
+from retrieval.answer.heading import LEAD, WORDS, build_heading_text, measure_nearness, rank_sections
 from retrieval.product_docs import first_run
 from tests.retrieval.conftest import Opened
 from tests.retrieval.test_loop import hit
@@ -39,11 +39,14 @@ def test_a_section_comes_once_by_its_best_passage() -> None:
     assert found.passage.id == 9
 
 
-def test_nearness_is_the_mean_cosine_and_a_part_of_the_lead() -> None:
-    first, second = (replace(hit(each), cosine=0.9, heading=0.8, score=score) for each, score in ((1, 0.5), (2, 0.3)))
+def test_nearness_is_the_mean_cosine_and_parts_of_the_lead_and_of_the_words() -> None:
+    first, second = (
+        replace(hit(each), cosine=0.9, heading=0.8, cover=0.3, score=score) for each, score in ((1, 0.5), (2, 0.3))
+    )
     assert measure_nearness([]) == -1.0
-    assert measure_nearness([first]) == pytest.approx(0.85)
-    assert measure_nearness([first, second]) == pytest.approx(0.85 + LEAD * 0.2)
+    assert measure_nearness([replace(first, cover=0.0)]) == pytest.approx(0.85)
+    assert measure_nearness([first]) == pytest.approx(0.85 + WORDS * 0.3)
+    assert measure_nearness([first, second]) == pytest.approx(0.85 + WORDS * 0.3 + LEAD * 0.2)
 
 
 @pytest.mark.parametrize(

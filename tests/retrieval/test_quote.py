@@ -45,11 +45,17 @@ def test_where_the_section_cannot_be_quoted_whole_the_passage_is(section: str) -
 
 
 @pytest.mark.parametrize(
-    ("cosine", "heading", "lead", "quoted"),
-    [(0.86, 0.88, 0.0, False), (0.86, 0.9, 0.0, True), (0.91, 0.8, 0.0, False), (0.86, 0.88, 0.04, True)],
+    ("cosine", "heading", "lead", "cover", "quoted"),
+    [
+        (0.86, 0.88, 0.0, 0.0, False),
+        (0.86, 0.9, 0.0, 0.0, True),
+        (0.91, 0.8, 0.0, 0.0, False),
+        (0.86, 0.88, 0.04, 0.0, True),
+        (0.86, 0.88, 0.0, 0.1, True),
+    ],
 )
-def test_only_what_comes_near_is_quoted(cosine: float, heading: float, lead: float, quoted: bool) -> None:
-    hits = [replace(far(1), cosine=cosine, heading=heading), replace(far(2), score=1 - lead)]
+def test_only_what_comes_near_is_quoted(cosine: float, heading: float, lead: float, cover: float, quoted: bool) -> None:
+    hits = [replace(far(1), cosine=cosine, heading=heading, cover=cover), replace(far(2), score=1 - lead)]
     found = run(Shelf(hits, hits))
     assert bool(found.passages) is quoted
     assert (found.fallback is None) is quoted
@@ -65,7 +71,7 @@ def test_what_comes_less_near_gives_the_specified_sentence_and_the_menu() -> Non
 
 
 def test_what_comes_a_little_less_near_may_be_meant() -> None:
-    hits = [replace(far(1), cosine=0.86, heading=0.88)]
+    hits = [replace(far(1), cosine=0.85, heading=0.86)]
     assert run(Shelf(hits, hits)).trace[0].reason == "unsure"
 
 

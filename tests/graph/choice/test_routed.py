@@ -8,6 +8,7 @@ import pytest
 from langchain_core.tools import BaseTool, StructuredTool
 
 from graph.choice.routed import route_tool_calls
+from retrieval.answer.tool import QUOTABLE
 from tests.table import table
 
 NOW = datetime(2026, 11, 27, 14, 30, tzinfo=ZoneInfo("Asia/Seoul"))
@@ -107,3 +108,21 @@ def test_a_message_about_something_else_brings_no_dates_and_old_dates_are_left()
 def test_the_time_of_a_place_brings_no_dates() -> None:
     (call,) = route_tool_calls("What time is it in Osaka?", ["The shop opens on March 14, 2027."], _tools(*NAMES))
     assert call["args"] == {"zone": "Asia/Tokyo"}
+
+
+@table(
+    ("question", "is_near", "found"),
+    [
+        ("Is my data safe with you?", True, True),
+        ("Is my data safe with you?", False, False),
+        ("더 짧게 요약해줘", True, False),  # near a section about summaries, and no question about the documents
+        ("내가 전에 말한 것 기억해?", True, False),
+    ],
+)
+def test_a_message_that_may_mean_the_documents_is_looked_up_where_a_section_is_near(
+    question: str, is_near: bool, found: bool
+) -> None:
+    (tool,) = _tools("search_documents")
+    tool.metadata = {QUOTABLE: lambda message: is_near and message == question}
+    calls = route_tool_calls(question, [], [tool])
+    assert [(call["name"], call["args"]) for call in calls] == [("search_documents", {"query": question})] * found
