@@ -23,7 +23,7 @@ from component.page.announce import NAMES
 from component.panel import comparison
 from component.work import resource
 from errors import GieokError, ModelUnreachable, WeightsMissing
-from graph.turn import run
+from graph.turn import request
 from model.choice import resolve
 from model.modelset import ModelSet
 from model.scripted import build_scripted_models as scripted
@@ -216,7 +216,7 @@ def test_an_empty_message_is_refused_and_kept(serve: Serve) -> None:
 
 
 def test_a_message_that_is_too_long_can_be_taken_back(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "MESSAGE_LIMIT", 10)
+    monkeypatch.setattr(request, "MESSAGE_LIMIT", 10)
     serve([])
     at = say(page(), "이 메시지는 열 글자보다 깁니다")
     assert "10자까지" in at.error[0].value

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from errors import BadImage, GieokError, OutOfRange, TooLong
+from errors import BadImage, Empty, GieokError, OutOfRange, TooLong
 from graph.answer.json_form import JsonForm
 from graph.tool.client_tool import NO_TOOLS, ClientTools
 from store.record import GivenTurn
@@ -111,13 +111,26 @@ def checked_system(text: str) -> str:
     return text
 
 
+def check_message(text: str, *, with_images: bool = False) -> None:
+    """Raises ``Empty`` for a message without words, unless images come with it, and ``TooLong``."""
+    if not with_images and not clean_text(text).strip():
+        raise Empty(what="message")
+    check_message_length(text)
+
+
+def check_message_length(text: str) -> None:
+    """Raises ``TooLong``."""
+    if len(text) > MESSAGE_LIMIT:
+        raise TooLong(what="message", size=len(text), limit=MESSAGE_LIMIT)
+
+
 def checked_given(turns: tuple[GivenTurn, ...]) -> None:
     """Raises ``OutOfRange`` for too many turns and ``TooLong`` for a message that is too long."""
     if len(turns) > MOST_GIVEN:
         raise OutOfRange(what="number of given turns", value=len(turns), low=0, high=MOST_GIVEN)
-    longest = max((len(text) for turn in turns for text in (turn.question, turn.answer)), default=0)
-    if longest > MESSAGE_LIMIT:
-        raise TooLong(what="message", size=longest, limit=MESSAGE_LIMIT)
+    for turn in turns:
+        check_message_length(turn.question)
+        check_message_length(turn.answer)
 
 
 def checked_images(images: tuple[dict[str, Any], ...]) -> tuple[dict[str, Any], ...]:

@@ -13,13 +13,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from errors import (
-    Empty,
     ImagesUnsupported,
     NothingToAnswer,
     NothingToRetry,
     SessionBusy,
     SessionDeleted,
-    TooLong,
     TurnUnknown,
 )
 from graph.answer import documents
@@ -30,13 +28,12 @@ from graph.turn.channel import Channel
 from graph.turn.event import Done, Ended, Event, find_finish_reason
 from graph.turn.image import refuse_unseen_images
 from graph.turn.process.engine import TurnEngine
-from graph.turn.request import MESSAGE_LIMIT, Request, checked_given, checked_images, checked_system, choose_earlier
+from graph.turn.request import Request, check_message, checked_given, checked_images, checked_system, choose_earlier
 from graph.turn.running import RunningTurn
 from graph.turn.session import given, repair
 from store import Session, TurnRow
 from store.session.opening import Opening, TurnPlace
 from store.turn.image import list_image_keys
-from text.clean import clean_text
 from text.fence import find_words
 from text.language import detect_language
 
@@ -111,7 +108,7 @@ def _begin_branch_turn(engine: TurnEngine, opening: Opening, request: Request) -
     if before is None:
         raise TurnUnknown(session=session.id, turn=number)
     question = request.text if request.kind == "edited" else before.question
-    _check_message(question, request)
+    check_message(question, with_images=bool(request.images))
     if list_image_keys(before.files):
         refuse_unseen_images(engine)  # before the turns that follow leave the path
     engine.store.tree.begin(session.id, number, question)
@@ -189,7 +186,7 @@ def _read_turn_end(turn: TurnRow | None) -> Ended | None:
 def _check_request(engine: TurnEngine, request: Request) -> Request:
     """Returns the request with its parts checked and cleaned."""
     if request.kind == "new":
-        _check_message(request.text, request)
+        check_message(request.text, with_images=bool(request.images))
     checked_given(request.given)
     system = None if request.system is None else checked_system(request.system)
     images = checked_images(request.images)
@@ -200,14 +197,6 @@ def _check_request(engine: TurnEngine, request: Request) -> Request:
         earlier = ()
     checked = replace(request, system=system, limits=request.limits.validate_limits())
     return replace(checked, images=images, earlier_images=earlier)
-
-
-def _check_message(text: str, request: Request) -> None:
-    """Raises ``Empty`` for a message without text and images, ``TooLong``."""
-    if not clean_text(text).strip() and not request.images:
-        raise Empty(what="message")
-    if len(text) > MESSAGE_LIMIT:
-        raise TooLong(what="message", size=len(text), limit=MESSAGE_LIMIT)
 
 
 def _with_system(engine: TurnEngine, opening: Opening, system: str | None) -> Opening:

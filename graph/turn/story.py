@@ -8,19 +8,18 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from errors import Empty, GieokError, NothingToAnswer, NothingToRetry, TooLong, TurnUnknown, ensure_gieok_error
+from errors import GieokError, NothingToAnswer, NothingToRetry, TurnUnknown, ensure_gieok_error
 from graph.turn.channel import Channel
 from graph.turn.event import Done, Ended, Event, Failed, Token, TurnUsage
 from graph.turn.finish import build_failed_row
 from graph.turn.process.engine import TurnEngine
-from graph.turn.request import MESSAGE_LIMIT, Request
+from graph.turn.request import Request, check_message
 from graph.turn.runtime import Notes
 from graph.turn.session import repair
 from model.call.stream import Stopped
 from store import Finished, Session
 from store.session.opening import Opening, TurnPlace
 from store.world.record import StoryNode
-from text.clean import clean_text
 
 log = logging.getLogger(__name__)
 
@@ -64,10 +63,7 @@ def _begin_turn(engine: TurnEngine, opening: Opening, request: Request) -> TurnP
     if before is None:
         raise TurnUnknown(session=session.id, turn=request.number)
     question = before.question if request.kind == "again" else request.text
-    if not clean_text(question).strip():
-        raise Empty(what="message")
-    if len(question) > MESSAGE_LIMIT:
-        raise TooLong(what="message", size=len(question), limit=MESSAGE_LIMIT)
+    check_message(question)
     store.tree.begin(session.id, request.number, question)
     place = store.find_place(session.id, request.number)
     assert place is not None

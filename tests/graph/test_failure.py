@@ -33,7 +33,7 @@ from errors import (
     StoreUnavailable,
     TooLong,
 )
-from graph.turn import run
+from graph.turn import request
 from graph.turn.agent import Agent, open_agent
 from graph.turn.event import SummaryMade
 from model import scripted
@@ -369,7 +369,7 @@ def test_a_question_that_is_too_long_for_the_model_says_so(agent: OpenAgent, ses
 def test_a_message_that_is_refused_is_no_turn(
     agent: OpenAgent, session: NewSession, monkeypatch: pytest.MonkeyPatch, text: str, error: type[Exception]
 ) -> None:
-    monkeypatch.setattr(run, "MESSAGE_LIMIT", 20)
+    monkeypatch.setattr(request, "MESSAGE_LIMIT", 20)
     bot = agent()
     own = session(bot)
     with pytest.raises(error):

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from langchain_core.messages import AIMessage, AnyMessage, messages_to_dict
 
-from errors import Empty, GieokError, TooLong, TurnUnknown
+from errors import GieokError, TurnUnknown
 from graph.context.prompt import raw_tokens
 from graph.context.turns import make_question_message
 from graph.turn.process.engine import TurnEngine
-from graph.turn.request import MESSAGE_LIMIT
+from graph.turn.request import check_message
 from graph.turn.session.repair import settle_last_turn
 from model.call import token
 from store import Finished, Session, TurnRow
@@ -31,10 +31,7 @@ def replace_answer(engine: TurnEngine, session_id: str, number: int, answer: str
     ``SessionBusy`` while the session answers.
     """
     answer = clean_text(answer).strip()
-    if not answer:
-        raise Empty(what="message")
-    if len(answer) > MESSAGE_LIMIT:
-        raise TooLong(what="message", size=len(answer), limit=MESSAGE_LIMIT)
+    check_message(answer)
     with engine.hold(session_id) as session:
         before = load_turn_on_path(engine, session_id, number, branch)
         settle_last_turn(engine, session, engine.store.status(session))
