@@ -17,6 +17,7 @@ from component.answer.past import draw_past_window
 from component.chat.chat import draw_chat
 from component.chat.composer import draw_attached, render_chat_composer
 from component.chat.file import draw_file
+from component.chat.side_question import draw_side_question
 from component.documents.documents_page import draw_documents
 from component.memory.known import draw_known
 from component.memory.proposal import draw_proposal
@@ -77,6 +78,7 @@ WINDOWS: dict[str, Callable[[View, Any], None]] = {
     "past": draw_past_window,
     "proposal": draw_proposal,
     "revision": draw_revision,
+    "side": draw_side_question,
     "source": draw_source,
     "summarise": draw_summarise,
     "trash": draw_trash,

@@ -787,6 +787,22 @@ class WorldUnknown(CallerError):
     hint = "It may have been deleted. Open another one."
 
 
+class NothingBeside(CallerError):
+    """A side question without a conversation that it could stand beside."""
+
+    code = "nothing_beside"
+    message = "There is no conversation yet to ask beside."
+    hint = "Send it as a message, without /btw."
+
+
+class StorySideQuestion(CallerError):
+    """A side question in a story, whose prompts its world builds."""
+
+    code = "story_side_question"
+    message = "A story takes no side questions."
+    hint = "Ask in another conversation, or send the words as a turn of the story."
+
+
 class WorldTurnTaken(CallerError):
     """A correction by hand of a turn that other turns build on."""
 

@@ -146,6 +146,13 @@ class Settings(BaseSettings):
     embedded_threads: int = Field(
         0, ge=0, le=256, description="Threads of the embedded model. 0: the number of physical cores, at most 8."
     )
+    embedded_idle: int = Field(
+        900,
+        ge=0,
+        le=86_400,
+        description="Seconds without use after which an embedded model that only chats have chosen is ended, so that"
+        " its memory is free. It starts again with the next message. 0: never.",
+    )
     weights_sources: Annotated[tuple[str, ...], NoDecode] = Field(
         ("huggingface", "package"), description="Comma-separated order in which sources of weights are tried."
     )

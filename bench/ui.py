@@ -5,7 +5,9 @@ from Enter to the first text on the page, with a model that answers at once. ``r
 new rate in the panel, at N turns with their summaries; ``rerun_ratio``: 1,000 turns against 50. ``answer_bytes``: bytes
 over the websocket for an answer of 2,000 words in one paragraph, at 20 words a second; ``stream_cpu_share``: CPU
 seconds of the server per second of that answer. ``dom_nodes``: at 1,000 turns. ``axe_serious``: violations that
-axe-core calls serious or critical. Needs the development requirements.
+axe-core calls serious or critical. ``reload_mid_answer_s``: from the reload of a page of 1,000 turns, whose answer is
+still arriving, to an input that takes text; the median of ``RELOADS``, and the slowest. Needs the development
+requirements.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
 SIZES = (50, 1000)
 WORD = "말하자면 "
+RELOADS = 5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -74,7 +77,8 @@ def measure(
     figures |= reruns(pages, args.repeats)
     largest = pages[max(SIZES)].page
     figures["dom_nodes"] = largest.evaluate("document.querySelectorAll('*').length")
-    return figures | {"axe_serious": serious(largest)}
+    figures["axe_serious"] = serious(largest)
+    return figures | reload_mid_answer(pages[max(SIZES)])
 
 
 def reruns(pages: dict[int, Person], repeats: int) -> dict[str, object]:
@@ -124,6 +128,27 @@ def long_answer(person: Person, app: App, args: argparse.Namespace) -> dict[str,
     person.see(1, seconds=args.tokens / args.rate * 3 + 60)
     share = (cpu_seconds(app.pid) - before) / (time.monotonic() - began)
     return {"answer_bytes": sum(received), "stream_cpu_share": round(share, 4)}
+
+
+def reload_mid_answer(person: Person) -> dict[str, object]:
+    """Reloads the page while a long answer arrives; returns the seconds until its input takes text."""
+    from playwright.sync_api import expect
+
+    person.say("긴 답변을 해줘")
+    person.live.wait_for(timeout=30_000)
+    spent = []
+    for number in range(RELOADS):
+        typed = f"{number}번째로 쓴 글"
+        began = time.monotonic()
+        person.page.reload(wait_until="commit")
+        person.input.fill(typed)  # waits until the input is there and enabled
+        spent.append(time.monotonic() - began)
+        expect(person.live).to_be_visible(timeout=30_000)  # else the answer was over, and nothing was measured
+        expect(person.input).to_have_value(typed)  # what was typed early is not lost while the rest is drawn
+    return {
+        "reload_mid_answer_s": round(statistics.median(spent), 2),
+        "reload_mid_answer_s.slowest": round(max(spent), 2),
+    }
 
 
 def rerun(person: Person, step: int) -> float:

@@ -181,6 +181,8 @@ TABLE: dict[type[GieokError], ErrorStatus] = {
     errors.LoggedOut: ErrorStatus(401, "authentication_error", "", SERVER_ERROR, "TASK_STATE_AUTH_REQUIRED"),
     errors.SessionUnknown: UNKNOWN,
     errors.WorldUnknown: UNKNOWN,
+    errors.NothingBeside: CONFLICT,
+    errors.StorySideQuestion: CONFLICT,
     errors.WorldTurnTaken: CONFLICT,
     errors.WorldMendOverwritten: CONFLICT,
     errors.WorldTurnRaw: CONFLICT,

@@ -106,11 +106,13 @@ class TurnRow:
 
 @dataclass(frozen=True, slots=True)
 class GivenTurn:
-    """A finished turn that a client tells and that we never had. ``tokens``: the tokens of question and answer."""
+    """A finished turn that a client tells and that we never had. ``tokens``: the tokens of question and answer.
+    ``is_own``: our model did answer it, beside the conversation."""
 
     question: str
     answer: str
     tokens: int
+    is_own: bool = False
 
 
 @dataclass(frozen=True, slots=True)

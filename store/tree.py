@@ -81,7 +81,7 @@ class Tree:
             switch_session_path(connection, session_id, branch_path)
 
     def give(self, session_id: str, number: int, turns: Sequence[GivenTurn], at: float) -> int:
-        """Writes finished turns that a client tells, from turn ``number`` on, and returns the last turn's number.
+        """Writes finished turns that were made elsewhere, from turn ``number`` on, and returns the last turn's number.
 
         Turns after the last one go on; any other ``number`` begins a new branch there. ``at``: when they were told
         (Unix seconds). Without turns nothing changes. Raises ``TurnUnknown`` for a number that leaves a gap.
@@ -266,8 +266,8 @@ def _build_given_row(session_id: str, branch: int, number: int, turn: GivenTurn,
         "tokens": turn.tokens,
         "started": at,
         "finished": at,
-        "given": True,
-        "has_foreign": True,  # nobody knows what the client's answer was made from
+        "given": not turn.is_own,
+        "has_foreign": True,  # nobody knows, or noted, what the answer was made from
     }
 
 

@@ -8,6 +8,7 @@ from streamlit.elements.widgets.chat import ChatInputValue
 from component.chat.ask import answer_typed
 from component.chat.file import draw_next, list_waiting_files
 from component.chat.question import answer_by_message
+from component.chat.side_question import ask_side_question, draw_side_line, read_side_command
 from component.chat.tool_choice import draw_chosen, draw_menu_of_tools, prefix_chosen_tool
 from component.documents.adding import (
     FAILED_SHOWN,
@@ -93,6 +94,7 @@ def draw_attached(view: View) -> Adding:
     ]
     with st.container(key="attached", gap="xsmall"):
         _draw_refused_file(view)
+        draw_side_line(view)
         adding = draw_adding(view, intakes, "attached-")
         draw_next(view)
         draw_chosen(view)
@@ -124,6 +126,11 @@ def _submit_chat_message(view: View) -> None:
     _forget_refused()
     text = str(value.text if isinstance(value, ChatInputValue) else value or "")
     files = [file for file in value.files if file.name] if isinstance(value, ChatInputValue) else []
+    if (side_question := read_side_command(text)) is not None:
+        ask_side_question(view, side_question)
+        if not files:
+            return
+        text = ""  # the files wait for the next message
     if view.session is not None and view.session.world:
         look_at_newest(view.session.id)
         if text.strip():
@@ -136,7 +143,8 @@ def _submit_chat_message(view: View) -> None:
     waiting = sum(is_image_key(file.key) for file in list_waiting_files(view))
     found = sort_files(files, view.status.models, waiting)
     if found.errors:  # nothing is sent without a file that belongs to it
-        st.session_state[RETURNED], text = text, ""
+        if text:
+            st.session_state[RETURNED], text = text, ""
         st.session_state[REFUSED] = (view.session_id or "", found.errors)
         if not found.documents and not found.images:
             return

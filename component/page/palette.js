@@ -42,6 +42,8 @@ const find = (state) => {
   if (number && Number(number) >= 1 && Number(number) <= turns) {
     shown.unshift({ id: `turn-${Number(number)}`, label: words.turn.replace("{number}", Number(number)), icon: "my_location" });
   }
+  const side = items.some((item) => item.id === "side") && /^\/?btw\s+(.+)$/i.exec(query)?.[1];
+  if (side) shown.unshift({ id: "side", label: words.side.replace("{text}", () => side), icon: "chat_bubble", text: side });
   if (query && state.slash) shown.push({ id: "write", label: words.write.replace("{text}", () => query), icon: "keyboard" });
   if (query) shown.push({ id: "find", label: words.find.replace("{query}", () => query), icon: "search" });
   return shown;
@@ -108,7 +110,7 @@ const choose = (state, place) => {
   const query = state.input.value.trim();
   shut(state, false);
   if (item.id === "search" || item.id === "find") { search(item.id === "find" ? query : ""); return; }
-  state.component.setTriggerValue("chosen", { id: item.id, at: Date.now() });
+  state.component.setTriggerValue("chosen", { id: item.id, text: item.text ?? "", at: Date.now() });
 };
 
 const search = (query) => {

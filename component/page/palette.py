@@ -17,6 +17,8 @@ import streamlit as st
 from component.answer.action import fork_turn
 from component.answer.turn_editor import TurnPart, open_turn_editor
 from component.chat.jump import jump_to_turn
+from component.chat.side_question import NAME as SIDE
+from component.chat.side_question import ask_side_question, can_ask_aside
 from component.page import window
 from component.page.help import ask_help
 from component.page.view import View, begin_chat, begin_private, run_page_action, show_documents, to_newest
@@ -101,6 +103,7 @@ ACTIONS: dict[str, PaletteAction] = {
         lambda view: fork_turn(_find_last_turn(view)),
         lambda view: _is_idle(view) and _is_kept(view),
     ),
+    SIDE: PaletteAction("side.open", "chat_bubble", lambda view: ask_side_question(view, ""), can_ask_aside),
     "compare": PaletteAction(
         "compare.open", "compare", lambda view: window.open_page_window(COMPARISON), _is_idle_chat
     ),
@@ -143,6 +146,7 @@ def draw_palette(view: View) -> None:
             "turn": words("palette.turn", number="{number}"),
             "find": words("palette.find", query="{query}"),
             "write": words("palette.write", text="{text}"),
+            "side": words("side.write", text="{text}"),
         },
     }
     with st.container(key="palette"):
@@ -157,6 +161,8 @@ def _run_chosen(view: View) -> None:
         number = int(name.removeprefix(TURN))
         if 1 <= number <= view.session.turn_count:
             jump_to_turn(view.session.id, number, view.session.turn_count)
+    elif name == SIDE:  # with the question that was typed behind «/btw», if there is one
+        ask_side_question(view, str(chosen.get("text") or ""))
     elif name.removeprefix(SECTION) in SECTIONS:
         ask_options(name.removeprefix(SECTION))
     elif (action := ACTIONS.get(name)) is not None and action.is_offered(view):

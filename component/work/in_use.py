@@ -19,6 +19,7 @@ from model.choice import default, kept, model_check, resolve
 from model.choice.choice import Choice
 from model.choice.kept import Kept
 from model.choice.model_offer import read_choice
+from model.embedded.idle import IdleWatch
 from model.embedded.weights import FetchProgress
 from model.modelset import ModelSet
 from settings import Settings
@@ -48,6 +49,7 @@ class InUse:
         self._lock = threading.RLock()
         self._own: Readiness | None = None
         self._attempt: Attempt | None = None
+        self._idle_watch = IdleWatch(self._find_spared_model, settings.load_current_settings().embedded_idle)
         self._stamp = kept.read_choices_stamp(settings.load_current_settings())
         self._kept = kept.load_model_choices(settings.load_current_settings())
         self._readiness = self._of(self._kept.choice)
@@ -81,6 +83,8 @@ class InUse:
         choice = read_choice(settings.load_current_settings(), self.stored_choices, model)
         if choice is None:
             return self.readiness
+        if choice.kind == "embedded":
+            self._idle_watch.start()
         with self._lock:
             if choice not in self._of_sessions:
                 readiness = self._of_sessions[choice] = self._of(choice)
@@ -115,6 +119,14 @@ class InUse:
         if attempt is not None and attempt.is_of(Choice("embedded", chat_model=name)) and attempt.readiness is not now:
             return attempt.readiness
         return now if self._comes_down_to(name) else None
+
+    def _find_spared_model(self) -> str | None:
+        """Returns the name of the embedded model in use, whose server is never released; empty where the models in use
+        are no embedded ones, None while they are not ready."""
+        models = self._readiness.status.models
+        if models is None:
+            return None
+        return models.name if models.kind == "embedded" else ""
 
     def _comes_down_to(self, name: str) -> bool:
         """Returns whether the models in use are this embedded model, as far as is known by now."""
@@ -157,6 +169,7 @@ class InUse:
                 kept.load_model_choices(settings.load_current_settings()),
             )
             self._readiness = attempt.readiness
+            self._idle_watch.start()  # the model before it may have been an embedded one
             self._of_sessions.clear()  # the key of a hosted model may be another one now
 
     def _follow(self) -> None:
@@ -169,6 +182,7 @@ class InUse:
         """Reads the stored choices, which have changed, and puts the current one in use."""
         before = self._kept
         self._of_sessions.clear()
+        self._idle_watch.start()
         self._stamp, self._kept = (
             kept.read_choices_stamp(settings.load_current_settings()),
             kept.load_model_choices(settings.load_current_settings()),

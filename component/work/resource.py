@@ -115,8 +115,9 @@ def _side_calls(user: str) -> SideCalls:
 
 
 def side_calls() -> SideCalls:
-    """Returns the model calls of this page's user that run beside conversations."""
-    return _side_calls(require_page_user().id)
+    """Returns the model calls that run beside conversations: of this page's private chat, which end with it, else of
+    the page's user."""
+    return open_private_chat().side_calls if PRIVATE in st.session_state else _side_calls(require_page_user().id)
 
 
 def find_user_engine() -> WorldEngine:

@@ -16,8 +16,8 @@ log = logging.getLogger(__name__)
 
 @dataclass(eq=False)
 class SideCall:
-    """A model call beside the conversation. ``text`` grows while it runs; ``at``: its progress, if it reports any. When
-    ``done``, it has a ``result`` or an ``error``, and neither when it was stopped."""
+    """A model call beside the conversation. ``text`` grows while it runs; ``at``: its subject, or its progress, if it
+    has any. When ``done``, it has a ``result`` or an ``error``, and neither when it was stopped."""
 
     stop: threading.Event = field(default_factory=threading.Event)
     text: str = ""
@@ -38,13 +38,14 @@ class SideCalls:
         """Returns the side call that runs, or has ended and was not dismissed; else None."""
         return self._known.get(key)
 
-    def start(self, key: Hashable, work: Callable[[SideCall], Any]) -> None:
-        """Runs ``work`` in a thread of its own, unless a side call with this key runs already."""
+    def start(self, key: Hashable, work: Callable[[SideCall], Any], at: Any = None) -> None:
+        """Runs ``work`` in a thread of its own, unless a side call with this key runs already. ``at``: as in
+        ``SideCall``, from the beginning."""
         with self._lock:
             running = self._known.get(key)
             if running is not None and not running.done:
                 return
-            self._known[key] = begin_side_call(work)
+            self._known[key] = begin_side_call(work, at)
 
     def dismiss(self, key: Hashable) -> None:
         """Forgets the side call, and stops it if it runs."""
@@ -53,10 +54,15 @@ class SideCalls:
         if side_call is not None:
             side_call.stop.set()
 
+    def dismiss_all(self) -> None:
+        """Forgets every side call, and stops those that run."""
+        for key in [*self._known]:
+            self.dismiss(key)
 
-def begin_side_call(work: Callable[[SideCall], Any]) -> SideCall:
+
+def begin_side_call(work: Callable[[SideCall], Any], at: Any = None) -> SideCall:
     """Runs ``work`` in a thread of its own; returns the side call, which only the caller knows."""
-    side_call = SideCall()
+    side_call = SideCall(at=at)
     threading.Thread(target=_run_side_call, args=(side_call, work), name="side_call", daemon=True).start()
     return side_call
 

@@ -54,9 +54,11 @@ def preview_next_prompt(engine: TurnEngine, session_id: str) -> Preview:
     return Preview(prompt.report, making)
 
 
-def build_upcoming_prompt(engine: TurnEngine, session_id: str, text: str = "") -> tuple[BuiltPrompt, tuple[str, ...]]:
-    """Returns the next prompt under the question ``text``, and the turns whose summary is still to be made. Raises as
-    ``preview_next_prompt`` does."""
+def build_upcoming_prompt(
+    engine: TurnEngine, session_id: str, text: str = "", cites: bool = True
+) -> tuple[BuiltPrompt, tuple[str, ...]]:
+    """Returns the next prompt under the question ``text``, and the turns whose summary is still to be made. ``cites``:
+    whether a reader is shown what the answer cites. Raises as ``preview_next_prompt`` does."""
     session, models = engine.store.session(session_id), engine.models()
     number, (state, is_filled) = session.turn_count + 1, _load_next_state(engine, session)
     messages = [
@@ -72,7 +74,7 @@ def build_upcoming_prompt(engine: TurnEngine, session_id: str, text: str = "") -
     records, making = _collect_due_records(engine, session, messages, list(state["summary_history"]), later, most)
     shown = select_records_within_budget(records[len(list_leaving_records(records, turn)) :], session_id, turn)
     parts = build_changing_parts(engine, session, remembered, models.profile, text)
-    past = past_turns.find_past(engine, session, text, number, models.profile)
+    past = past_turns.find_past(engine, session, text, number, models.profile, cites)
     return next_prompt(engine, session, models, messages, shown, parts, past), making
 
 

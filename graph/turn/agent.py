@@ -23,7 +23,7 @@ from graph.turn.process.engine import TurnEngine
 from graph.turn.process.side_work import Background
 from graph.turn.process.stop_watch import StopWatch
 from graph.turn.request import Kind, Request
-from graph.turn.session import answer_edit, repair, trash
+from graph.turn.session import answer_edit, repair, side_question, trash
 from graph.turn.threaded import play_turn_events
 from graph.wiring import compile_chat_graph
 from host import McpHost, Servers
@@ -130,6 +130,10 @@ class Agent(TurnEngine):
     def replace_answer(self, session_id: str, number: int, answer: str, branch: int | None = None) -> None:
         """Puts the user's own words in place of an answer (``graph.turn.session.answer_edit.replace_answer``)."""
         answer_edit.replace_answer(self, session_id, number, answer, branch)
+
+    def keep_side_answer(self, session_id: str, side_answer: side_question.SideAnswer) -> None:
+        """Makes a side question and its answer a turn (``graph.turn.session.side_question.keep_side_answer``)."""
+        side_question.keep_side_answer(self, session_id, side_answer)
 
     def fork(self, session_id: str, last_turn: int) -> str:
         """Copies the turns up to ``last_turn`` into a new session with a memory of its own; returns its id.

@@ -14,6 +14,7 @@ import fcntl
 import hashlib
 import importlib.util
 import json
+import math
 import os
 import re
 import signal
@@ -93,9 +94,23 @@ class _Plan:
         ]
 
 
+@dataclass(frozen=True)
+class ServerUse:
+    """A server that this process has connected to. ``name``: of its model; ``server``: None until it runs for the first
+    time; ``moment``: of the last time that this process asked for it (``time.monotonic``), infinite while it starts."""
+
+    folder: Path
+    name: str
+    server: Embedded | None
+    moment: float
+
+
+_uses: dict[Path, ServerUse] = {}
+
+
 def connect_embedded_server(settings: Settings, path: Path) -> Embedded:
     """Returns the server for these weights; starts the server when it does not run. This process stays a client until
-    it ends.
+    it ends, or until ``release_unused_server``.
 
     The call is cheap when the server runs (well under a millisecond after the first time). Call it before each request:
     it replaces a server that died, at the same address with the same key when that address is still free. Blocks while
@@ -103,19 +118,41 @@ def connect_embedded_server(settings: Settings, path: Path) -> Embedded:
     """
     plan = _build_server_plan(settings, path)
     with translate_disk_errors(plan.folder):
-        _join_server_clients(plan.folder)
+        earlier = _join_server_clients(plan)
         running = _find_running_server(plan)
-        if running is not None:
-            return running
-        with hold_file_lock(plan.folder / "start.lock"):
-            return _find_running_server(plan) or _start_embedded_server(plan)
+        if running is None:
+            with hold_file_lock(plan.folder / "start.lock"):
+                running = _find_running_server(plan) or _start_embedded_server(plan, earlier)
+        with _guard:
+            _uses[plan.folder] = ServerUse(plan.folder, plan.name, running, time.monotonic())
+        return running
 
 
 def release_servers() -> None:
     """Stops being a client of any server; a server ends by itself when it has no other clients."""
     with _guard:
+        _uses.clear()
         while _clients:
             os.close(_clients.popitem()[1])
+
+
+def list_server_uses() -> list[ServerUse]:
+    """Returns the servers of which this process is a client."""
+    with _guard:
+        return [use for folder, use in _uses.items() if folder in _clients]
+
+
+def release_unused_server(use: ServerUse) -> bool:
+    """Stops being a client of a server that nothing has asked for since ``use`` was listed; returns whether it did.
+
+    The server ends by itself if no other process is its client. The next ``connect_embedded_server`` starts it again,
+    at its earlier address, which clients and counters of tokens know.
+    """
+    with _guard:
+        if _uses.get(use.folder) is not use or use.folder not in _clients:
+            return False
+        os.close(_clients.pop(use.folder))
+        return True
 
 
 def count_server_threads(settings: Settings) -> int:
@@ -150,13 +187,17 @@ def _build_server_plan(settings: Settings, path: Path) -> _Plan:
     )
 
 
-def _join_server_clients(folder: Path) -> None:
-    """Takes the shared clients' lock and holds it until this process ends; waits while a server is just ending."""
+def _join_server_clients(plan: _Plan) -> Embedded | None:
+    """Takes the shared clients' lock and holds it until this process ends; waits while a server is just ending.
+    Returns the server as this process last knew it. Nobody releases the server until its use is noted."""
     with _guard:
-        if folder not in _clients:
-            descriptor = open_lock(folder / "clients.lock")
+        earlier = use.server if (use := _uses.get(plan.folder)) is not None else None
+        _uses[plan.folder] = ServerUse(plan.folder, plan.name, earlier, math.inf)
+        if plan.folder not in _clients:
+            descriptor = open_lock(plan.folder / "clients.lock")
             fcntl.flock(descriptor, fcntl.LOCK_SH)
-            _clients[folder] = descriptor
+            _clients[plan.folder] = descriptor
+    return earlier
 
 
 def _find_running_server(plan: _Plan) -> Embedded | None:
@@ -191,11 +232,14 @@ def _is_answering_server(found: Embedded) -> bool:
     return health.status_code == 200 and models.status_code == 200
 
 
-def _start_embedded_server(plan: _Plan) -> Embedded:
-    """Starts the server and waits until it is ready; the caller holds ``start.lock``."""
+def _start_embedded_server(plan: _Plan, earlier: Embedded | None) -> Embedded:
+    """Starts the server and waits until it is ready; the caller holds ``start.lock``. ``earlier``: the server of this
+    process that was released, whose address the new one takes if it is free."""
     if importlib.util.find_spec("xllamacpp") is None:
         raise MissingExtra(feature="The embedded model", package="xllamacpp")
     _end_deaf(plan)
+    if earlier is not None and not plan.state.exists():  # a server that ended by itself takes its address with it
+        private.write_private_file(plan.state, json.dumps({"url": earlier.url, "key": earlier.key, "pid": earlier.pid}))
     process = _spawn_llama_server(plan)
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:

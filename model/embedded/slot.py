@@ -23,6 +23,19 @@ def count_slot_tokens(server: Embedded, seconds: float) -> int:
     return int(slots[0].get("n_prompt_tokens", 0))
 
 
+def is_slot_working(server: Embedded, seconds: float) -> bool:
+    """Returns whether the slot reads a prompt or writes an answer. A server that answers too late is at work; one that
+    cannot be reached is not."""
+    try:
+        with _open_slot_client(server, seconds) as client:
+            slots = client.get("/slots").raise_for_status().json()
+    except httpx2.TimeoutException:
+        return True
+    except httpx2.HTTPError:
+        return False
+    return any(bool(one.get("is_processing")) for one in slots)
+
+
 def read_into_slot(server: Embedded, body: dict[str, Any], seconds: float) -> None:
     """Has the slot read a prompt; uses nothing of the answer."""
     _post_to_server(server, "/v1/chat/completions", {**body, **CALL, "max_tokens": 0}, seconds)

@@ -465,6 +465,25 @@ its call counts as usage of its own (``store.user.usage``), not in the turn that
 session.
 """
 
+side_call = Table(
+    "side_call",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("session_id", ExactName(64), nullable=False),
+    Column("work", String(16), nullable=False),
+    Column("model", String(200), nullable=False),
+    Column("at", Float, nullable=False),
+    Column("prompt_tokens", Integer, nullable=False),
+    Column("cached_tokens", Integer, nullable=False),
+    Column("answer_tokens", Integer, nullable=False),
+    Column("usd", Float),
+    Column("cache_usd", Float, nullable=False),
+    Index("side_call_at", "at"),
+    Index("side_call_session", "session_id"),
+)
+"""What calls beside a conversation's answers took that leave no other row: those of the tracker and of the curator of a
+story (``store.user.usage``). ``at``: Unix seconds. ``usd``: null where the price is not known."""
+
 wording = Table(
     "wording",
     metadata,

@@ -23,6 +23,7 @@ BY_SESSION = (
     schema.begun_call,
     schema.attachment,
     schema.image,
+    schema.side_call,
 )
 """Tables whose rows name their conversation."""
 _SESSION, _NODE, _VECTOR = schema.session.c, table.node.c, table.vector.c

@@ -1,26 +1,30 @@
-"""What the model calls of a user's conversations took and saved, read from the rows of their turns and summaries."""
+"""What the model calls of a user's conversations took and saved, read from the rows of their turns, summaries and side
+calls."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from sqlalchemy import JSON, ColumnElement, Connection, Text, cast, func, select, type_coerce
+from sqlalchemy import JSON, ColumnElement, Connection, Text, cast, func, insert, select, type_coerce
 
 from store.database import schema
 from store.owner import build_owner_condition
 
-Work = Literal["answer", "summary"]
-_TURN, _SUMMARY, _SESSION = schema.turn.c, schema.summary.c, schema.session.c
+SideWork = Literal["tracker", "curator"]
+Work = Literal["answer", "summary"] | SideWork
+_TURN, _SUMMARY, _SESSION, _CALL = schema.turn.c, schema.summary.c, schema.session.c, schema.side_call.c
 
 
 @dataclass(frozen=True, slots=True)
 class UsageRow:
-    """The calls of one turn, or of one summary that a model wrote. ``moment``: Unix seconds. ``model``: empty in rows
-    of versions that did not note it. ``usd``: None where the price is not known. ``saved_tokens``: what the last prompt
-    was shorter by than with the whole history; ``cache_usd``: what the provider's cache saved."""
+    """The calls of one turn, of one summary that a model wrote, or of one piece of side work. ``moment``: Unix seconds.
+    ``model``: empty in rows of versions that did not note it. ``usd``: None where the price is not known.
+    ``saved_tokens``: what the last prompt was shorter by than with the whole history; ``cache_usd``: what the
+    provider's cache saved."""
 
     moment: float
     session_id: str
@@ -35,6 +39,20 @@ class UsageRow:
     cache_usd: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class SideUsage:
+    """What calls beside the answers took: of the tracker, which reads what a turn of a story changed, or of its
+    curator. ``usd``: None where the price is not known; ``cache_usd``: what the provider's cache saved."""
+
+    work: SideWork
+    model: str
+    prompt_tokens: int
+    cached_tokens: int
+    answer_tokens: int
+    usd: float | None
+    cache_usd: float = 0.0
+
+
 class Usages:
     """The usage of a store's user; ``transaction`` opens a database transaction."""
 
@@ -45,11 +63,17 @@ class Usages:
         """Returns what was used since a moment (Unix seconds), oldest first: by every version of a turn, also in
         conversations that were put away, and not by turns and summaries that were copied or came out of a file.
 
-        Takes one query for turns and one for summaries; each reads only rows of this time.
+        Takes one query for turns, one for summaries and one for side calls; each reads only rows of this time.
         """
         with self._transaction() as connection:
-            rows = [*_read_turn_usage(connection, moment), *_read_written_summaries(connection, moment)]
+            kinds = (_read_turn_usage, _read_written_summaries, _read_side_calls)
+            rows = [row for read in kinds for row in read(connection, moment)]
         return sorted(rows, key=lambda row: row.moment)
+
+
+def write_side_usage(connection: Connection, session_id: str, used: SideUsage) -> None:
+    """Writes what calls beside the answers of a conversation took, now. The caller has asked whose it is."""
+    connection.execute(insert(schema.side_call), {"session_id": session_id, "at": time.time(), **asdict(used)})
 
 
 def _read_turn_usage(connection: Connection, moment: float) -> list[UsageRow]:
@@ -110,3 +134,15 @@ def _read_written_summaries(connection: Connection, moment: float) -> list[Usage
         )
         for row in connection.execute(query)
     ]
+
+
+def _read_side_calls(connection: Connection, moment: float) -> list[UsageRow]:
+    columns = (_CALL.at, _CALL.session_id, _SESSION.title, _CALL.work, _CALL.model)
+    counts = (_CALL.prompt_tokens, _CALL.cached_tokens, _CALL.answer_tokens, _CALL.usd, _CALL.cache_usd)
+    query = (
+        select(*columns, *counts)
+        .join(schema.session, _SESSION.id == _CALL.session_id)
+        .where(_CALL.at >= moment)
+        .where(build_owner_condition(connection, _SESSION.owner))
+    )
+    return [UsageRow(*row[:9], cache_usd=row.cache_usd) for row in connection.execute(query)]

@@ -13,6 +13,7 @@ from errors import WorldUnknown
 from store.database import world_table as table
 from store.owner import build_owner_condition
 from store.path import branch_at
+from store.user.usage import SideUsage, write_side_usage
 from store.world import tree
 from store.world.record import BlockName, CuratedBlock, FindingStatus, NoteKind, StoryFinding, StoryNode
 from store.world.rows import WorldRows, check_world, lock_world_row
@@ -69,6 +70,13 @@ class Curated(WorldRows):
             row |= {"status": "open", "created": time.time(), "mend": mend}
             new = connection.execute(insert(table.finding).returning(_FINDING.id), row).scalar_one()
         return StoryFinding(int(new), node.id, node.turn, kind, subject, text, "open", float(row["created"]), mend)  # type: ignore[arg-type]
+
+    def note_side_usage(self, node: StoryNode, used: SideUsage) -> None:
+        """Stores what calls beside the answers took for a turn: the tracker's, the curator's. Raises
+        ``WorldUnknown``."""
+        with self._transaction() as connection:
+            session_id, _, _ = tree.load_node_place(connection, node.id)  # whose it is
+            write_side_usage(connection, session_id, used)
 
     def lock_world(self, world_id: str) -> None:
         """Keeps other processes from changing a world until the transaction ends (``together``). Raises

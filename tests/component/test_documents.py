@@ -577,7 +577,7 @@ def test_before_a_search_the_trace_says_what_it_is_for(serve: Serve) -> None:
 
 def traced(at: AppTest) -> AppTest:
     """The page with the trace open: a tab is opened by the browser, which AppTest has not."""
-    at.session_state["tabs-ko"] = "검색"
+    at.session_state["tabs-ko"] = "찾은 문단"
     at.run()
     assert not at.exception
     return at

@@ -73,7 +73,7 @@ def test_a_new_chat_and_a_copy_begin(serve: Serve) -> None:
     assert "s" not in choose(at, "new").query_params
 
 
-@pytest.mark.parametrize("name", ["again", "edit", "reword", "fork", "export", "delete", "stop", "compare"])
+@pytest.mark.parametrize("name", ["again", "edit", "reword", "fork", "export", "delete", "stop", "compare", "side"])
 def test_what_needs_a_conversation_does_nothing_without_one(serve: Serve, name: str) -> None:
     serve()
     at = choose(page(), name)

@@ -15,10 +15,12 @@ from sqlalchemy import update
 from errors import SessionUnknown
 from graph.turn.agent import Agent
 from graph.turn.request import Request
+from graph.turn.session.side_question import SideAnswer
 from graph.turn.session.trash import DAY
 from memory import Memory
 from store import GivenTurn
 from store.database import schema
+from store.path import TRUNK
 from tests.graph.conftest import OpenAgent
 from tests.graph.recalling import asked as prompted
 from tests.graph.recalling import fact, folding, noting, ready, remembered, settled, tell
@@ -63,6 +65,7 @@ def call(agent: Agent, name: str, session_id: str) -> object:
     values: dict[str, Any] = {
         "session_id": session_id,
         "answer": "taken",
+        "side_answer": SideAnswer("taken", "taken", 0, list(TRUNK)),
         "request": Request(session_id, "new", "taken"),
         "stop": threading.Event(),
         "emit": lambda event: None,

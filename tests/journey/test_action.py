@@ -143,3 +143,60 @@ def test_the_new_windows_break_no_rule_of_accessibility(visit: Visit, scheme: st
         person.page.keyboard.press("Escape")
         expect(person.page.locator("[data-testid=stDialog]")).to_have_count(0)
         wait_until_calm(person.page)  # the browser closes a window before the server knows of it
+
+
+def test_a_side_question_is_answered_over_the_page_and_leaves_the_chat_as_it_is(visit: Visit, tmp_path: Path) -> None:
+    person = visit()
+    person.ask("곁다리 앞의 질문", 1)
+    person.input.focus()
+    person.page.keyboard.press("/")
+    expect(palette(person).get_by_role("combobox")).to_be_focused()
+    person.page.keyboard.type("btw 천천히 알려 줘")
+    expect(palette(person).get_by_role("option").first).to_have_text(re.compile("따로 묻기: 천천히 알려 줘"))
+    person.page.keyboard.press("Enter")
+    dialog = person.page.get_by_role("dialog", name="따로 묻기")
+    expect(dialog).to_contain_text("천천히 도착하는")
+    dialog.get_by_role("button", name="중지").click()
+    expect(dialog.get_by_role("button", name="여기서 이어 가기")).to_be_visible()
+    wait_until_calm(person.page)
+    assert violations(person.page) == []
+    person.page.screenshot(path=tmp_path / "side-light-ko.png")
+    person.page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    expect(person.page.locator(".st-key-actions-2")).to_have_count(0)
+    person.ask("그다음 질문", 2)
+    assert person.app.upstream is not None
+    assert "천천히 알려 줘" not in str(person.app.upstream.requests[-1].body)
+
+
+def test_a_side_question_outlives_a_reload_and_becomes_a_turn_on_a_phone(visit: Visit, tmp_path: Path) -> None:
+    person = visit(390, 844, locale="en-US", color_scheme="dark", ready="Model ready")
+    person.ask("The question before", 1)
+    person.say("/btw What does before mean?")
+    dialog = person.page.get_by_role("dialog", name="Ask aside")
+    expect(dialog.get_by_role("button", name="Go on from here")).to_be_visible()
+    wait_until_calm(person.page)
+    assert violations(person.page) == []
+    person.page.screenshot(path=tmp_path / "side-dark-en.png")
+    person.page.reload()
+    line = person.page.locator(".st-key-side-line")
+    expect(line).to_contain_text("still open")
+    wait_until_calm(person.page)
+    person.page.screenshot(path=tmp_path / "side-line-dark-en.png")
+    line.get_by_role("button", name="Show").click()
+    dialog.get_by_role("button", name="Go on from here").click()
+    expect(dialog).to_be_hidden()
+    expect(person.see(2)).to_contain_text("What does before mean?")
+    expect(line).to_have_count(0)
+
+
+def test_while_the_chat_answers_a_side_question_goes_back_into_the_input(visit: Visit) -> None:
+    person = visit()
+    person.ask("바쁘기 전의 질문", 1)
+    person.say("아주 천천히 답해줘")
+    expect(person.live).to_contain_text("도착하는")
+    person.say("/btw 지금 물어도 돼?")
+    expect(person.page.get_by_text("다른 메시지에 답하고 있습니다").first).to_be_visible()
+    expect(person.input).to_have_value("/btw 지금 물어도 돼?")
+    person.page.locator(".st-key-stop button").click()
+    expect(person.see(2)).to_contain_text("중지함")

@@ -88,7 +88,7 @@ def test_two_files_are_uploaded_asked_about_cited_traced_and_one_deleted(visit: 
     assert len(page.context.pages) == 1, "it leads nowhere else"
     assert "#" not in page.url
 
-    page.get_by_role("tab", name="검색").click()
+    page.get_by_role("tab", name="찾은 문단").click()
     hits = page.locator(".gieok-hits")
     expect(hits.get_by_role("row", name="[1] 환불.md › 환불 기간")).to_be_visible()
     expect(person.panel).to_contain_text("답하기에 충분함")

@@ -47,17 +47,19 @@ class CuratorState(TypedDict):
 
 @dataclass(frozen=True)
 class CuratorContext:
-    """What the nodes use. ``again``: what a model is told that has called no tool."""
+    """What the nodes use. ``again``: what a model is told that has called no tool. ``calls``: takes the answers."""
 
     model: Model
     tools: Mapping[str, BaseTool]
     again: str
     stop: threading.Event | None
+    calls: list[AIMessage]
 
 
 def agent_node(state: CuratorState, runtime: Runtime[CuratorContext]) -> dict[str, Any]:
     """Asks the model. Calls whose arguments are no JSON count as none."""
     answer = complete_answer(runtime.context.model, state["messages"], stop=runtime.context.stop)
+    runtime.context.calls.append(answer)
     plain = AIMessage(answer.text, tool_calls=answer.tool_calls)
     return {"messages": [plain], "rounds": state["rounds"] + 1}
 
@@ -120,7 +122,7 @@ def curate_by_agent(desk: Desk, model: BaseChatModel, stop: threading.Event | No
     and the model's own errors."""
     known = {tool.name: tool for tool in make_curator_tools(desk)}
     again = prompt.render_prompt("world_curator_again", desk.language)
-    context = CuratorContext(model.bind_tools(list(known.values())), known, again, stop)
+    context = CuratorContext(model.bind_tools(list(known.values())), known, again, stop, desk.calls)
     start = CuratorState(messages=build_agent_messages(desk), rounds=0, called=0)
     end: CuratorState = GRAPH.invoke(start, {"recursion_limit": 4 * ROUNDS}, context=context)
     if not end["called"]:

@@ -16,6 +16,7 @@ from world.curator import agent, plain
 from world.curator.desk import EVERY, Desk, NotedFinding, build_curator_desk
 from world.curator.notebook import Unfit
 from world.curator.row import CuratorRows
+from world.prompt.side_call import note_side_calls, sum_side_calls
 from world.story.state import StoryState
 
 log = logging.getLogger("gieok.world")
@@ -46,7 +47,10 @@ def curate_story_line(
         ways.insert(0, ("plain", lambda one: plain.curate_by_call(one, models.curator or models.chat, stop)))
         if profile.tools == "native":
             ways.insert(0, ("agent", lambda one: agent.curate_by_agent(one, models.curator or models.chat, stop)))
-    way, worked = _run_first_way(table, ways)
+    try:
+        way, worked = _run_first_way(table, ways)
+    finally:  # what was asked has been used, also by a look that was stopped
+        _note_calls(table, models)
     worked.put_down()
     log.info("curator of turn %d: %s, %d findings", node.turn, way, len(worked.notes))
     return way
@@ -66,6 +70,12 @@ def _run_first_way(table: Desk, ways: list[tuple[Way, Callable[[Desk], object]]]
     way, work = ways[-1]
     work(table)
     return way, table
+
+
+def _note_calls(table: Desk, models: ModelSet) -> None:
+    """Stores what the calls of the curator took."""
+    name = str(getattr(models.curator, "model_name", "")) or models.name
+    note_side_calls(table.rows.note_side_usage, table.node, sum_side_calls("curator", table.calls, name, models))
 
 
 def _report_code_findings(table: Desk, look: Look) -> None:

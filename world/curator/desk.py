@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from langchain_core.messages import AIMessage
+
 from store.world.change import PARTS
 from store.world.change import build_plain_changes as plain_changes
 from store.world.record import Changes, FindingKind, LoreEntry, StoryFinding, StoryNode, World
@@ -49,6 +51,7 @@ class Desk:
     ``since``: the last turn that it looked at before. ``earlier``: the findings on this line. ``memory``: the present
     text of its notebook. ``chars``: the most characters of one text that a model is shown. ``notes``: what it reports.
     ``shortened``: the shortened story, None to leave it. ``mends``: what it puts right in the tables.
+    ``calls``: the answers of its model, also those of a way that failed.
     """
 
     rows: CuratorRows
@@ -63,6 +66,7 @@ class Desk:
     notes: list[NotedFinding] = field(default_factory=list)
     shortened: str | None = None
     mends: list[Mend] = field(default_factory=list)
+    calls: list[AIMessage] = field(default_factory=list)
 
     @property
     def language(self) -> Language:

@@ -64,6 +64,7 @@ def curate_by_call(desk: Desk, model: BaseChatModel, stop: threading.Event | Non
     """Puts the model's findings and its memory on the desk. An empty memory never replaces a text. Raises
     ``CuratorFailed`` for an unreadable reply, ``Stopped`` and the model's own errors."""
     answer = complete_shaped(model, build_plain_messages(desk), SHAPE, stop=stop)
+    desk.calls.append(answer)
     reply = next(filter(None, map(_read_curator_reply, find_json_objects(answer.text))), None)
     if reply is None:
         raise CuratorFailed("the reply is no JSON of findings and memory")

@@ -82,7 +82,7 @@ class Extractor:
         self._told: dict[str, list[int]] = {}
         self._curated: dict[str, int] = {}
         self._ahead: dict[str, Callable[[], ahead.Messages | None]] = {}
-        self._light = LightCalls(models)
+        self._light = LightCalls(models, store.worlds.note_side_usage)
         self._queue = Queue("world", self._run)
         self._curators = Queue("curator", self._curate)
         self._queue.put(_START)

@@ -6,12 +6,16 @@ import logging
 import threading
 from collections.abc import Callable
 
+from langchain_core.messages import AIMessage
+
 from errors import GieokError
 from model.modelset import ModelSet
+from store.user.usage import SideUsage
 from store.world.record import Origin, StoryNode, World
 from text.language import Language
 from world.block import Fields, extract_turn_fields
 from world.block.witness import filter_witnessed_fields
+from world.prompt.side_call import note_side_calls, sum_side_calls
 from world.story.state import StoryState
 
 log = logging.getLogger("gieok.world")
@@ -37,8 +41,9 @@ class Later(Exception):
 class LightCalls:
     """The calls of one process; counts the failures of each turn."""
 
-    def __init__(self, models: Callable[[], ModelSet]) -> None:
-        self._models = models
+    def __init__(self, models: Callable[[], ModelSet], note: Callable[[StoryNode, SideUsage], None]) -> None:
+        """``note``: stores what a call took."""
+        self._models, self._note = models, note
         self._failures: dict[int, int] = {}
 
     def ask(
@@ -47,10 +52,11 @@ class LightCalls:
         """Returns what the utility model read in the answer, and why nothing, if so. ``known``: the blocks of the
         answer; the last one has lost its end, and what is left of it counts more than the model's reading. Raises
         ``Later`` while it may be tried again, and ``Stopped``."""
-        reason, weight = "unreadable", UNREADABLE
+        reason, weight, calls = "unreadable", UNREADABLE, list[AIMessage]()
         try:
             models = self._models()
-            fields = extract_turn_fields(models, node.question, node.answer, before, world.language, stop)
+            fields = extract_turn_fields(models, node.question, node.answer, before, world.language, stop, calls)
+            note_side_calls(self._note, node, sum_side_calls("tracker", calls, models.side_name, models))
         except GieokError as error:
             fields, reason, weight = None, error.code, AWAY
         if fields is not None:

@@ -16,6 +16,7 @@ from sqlalchemy import event, func, select, text
 from errors import Empty, TooLong, WorldTurnRaw, WorldTurnTaken, WorldUnknown
 from store import Store
 from store.database import world_table as table
+from store.user.usage import SideUsage
 from store.world.change import Snapshot
 from store.world.record import (
     Changes,
@@ -132,6 +133,7 @@ def list_calls(
         lambda: rows.findings(nodes[2]),
         lambda: rows.add_finding(nodes[2], "other", "a", "b"),
         lambda: rows.set_finding(finding, "dismissed"),
+        lambda: rows.note_side_usage(nodes[2], SideUsage("tracker", "m", 1, 0, 1, None)),
     ]
 
 
@@ -193,6 +195,7 @@ def test_another_users_world_is_unknown_by_every_method(opened: Store, world: Wo
         ),
         *("has_character", "lock_world", "create_in"),
         *("vectors", "put_vectors", "episodes", "block", "put_block", "findings", "add_finding", "set_finding"),
+        "note_side_usage",
     }, "a new method needs its line above"
 
 

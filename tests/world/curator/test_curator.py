@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
 
-from errors import ModelUnreachable
+from errors import ModelUnreachable, StoreUnavailable
 from model.call.stream import Stopped
 from model.profile import STRONG, TOOLLESS
 from model.scripted import ScriptedModel
@@ -242,6 +242,27 @@ def test_known_findings_are_not_reported_twice(opened: OpenTale) -> None:
     node = play(told, 10, node)
     run(told, node)
     assert sorted(status for _, _, status in findings(told, node)) == ["accepted", "open"]
+
+
+def test_all_calls_of_a_curator_are_usage_of_the_conversation(opened: OpenTale) -> None:
+    told = opened([calling("read_state"), ModelUnreachable(url="x"), json.dumps({"findings": [], "memory": "Calm."})])
+    node = play(told, 10)
+    assert run(told, node) == "plain", "the agent failed after a call"
+    (row,) = [row for row in told.store.usages.read_since(0) if row.work == "curator"]
+    assert (row.session_id, row.model) == (node.session, told.models.name)
+    alone = [len(chat(told).calls[number]) for number in (0, 2)]
+    assert row.prompt_tokens > 0 < min(alone)
+    assert row.answer_tokens > 0
+
+
+def test_a_story_whose_usage_cannot_be_stored_goes_on(opened: OpenTale, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> None:
+        raise StoreUnavailable(where="x", reason="full")
+
+    told = opened(script(calling("read_state")))
+    node = play(told, 10)
+    monkeypatch.setattr(told.rows, "note_side_usage", refuse)
+    assert run(told, node) == "agent"
 
 
 def test_a_long_story_is_shortened(opened: OpenTale) -> None:

@@ -98,6 +98,18 @@ def test_an_answer_without_a_block_needs_a_light_call(opened: OpenTale) -> None:
     assert len(told.light_calls) == 1
 
 
+def test_what_a_light_call_takes_is_usage_of_the_conversation(opened: OpenTale) -> None:
+    told = opened([fields(location="the wood", location_moved=True), "no state at all"])
+    raw = told.add(None, "You walk into the wood.")
+    told.extractor.submit(raw)
+    told.idle()
+    (row,) = [row for row in told.store.usages.read_since(0) if row.work == "tracker"]
+    assert (row.session_id, row.model) == (raw.session, told.models.side_name)
+    assert row.prompt_tokens > row.answer_tokens > 0
+    told.store.worlds.delete(told.world.id)
+    assert told.store.usages.read_since(0) == []
+
+
 def test_a_small_model_reads_only_what_the_scene_says(opened: OpenTale) -> None:
     told = opened([fields(location="the wood", hp_change=-40, items_gained=["lamp", "crown"])], side=SMALL)
     raw = told.add(None, "You walk into the wood and pick up a lamp.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from langchain_core.messages import HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
 import prompt
 from model.call.json_reply import build_response_format, complete_shaped
@@ -24,9 +24,16 @@ MOST_TOKENS = 400
 
 
 def extract_turn_fields(
-    models: ModelSet, question: str, answer: str, state: StoryState, language: Language, stop: threading.Event
+    models: ModelSet,
+    question: str,
+    answer: str,
+    state: StoryState,
+    language: Language,
+    stop: threading.Event,
+    calls: list[AIMessage] | None = None,
 ) -> Fields | None:
-    """Returns the fields that the utility model reads from a turn; None when its reply cannot be read.
+    """Returns the fields that the utility model reads from a turn; None when its reply cannot be read. ``calls``: takes
+    the model's reply, with the tokens that it took.
 
     Raises ``Stopped`` and the errors of the model.
     """
@@ -40,7 +47,10 @@ def extract_turn_fields(
     messages = [SystemMessage(prompt.render_prompt("world_extract", language)), HumanMessage(told)]
     small = models.side.prompt == "bare"
     wanted = _shape_small(_find_places(state, question, answer)) if small else SHAPE
-    reply = str(complete_shaped(models.utility, messages, wanted, stop=stop, max_tokens=MOST_TOKENS).text)
+    message = complete_shaped(models.utility, messages, wanted, stop=stop, max_tokens=MOST_TOKENS)
+    if calls is not None:
+        calls.append(message)
+    reply = str(message.text)
     blocks = read_answer_blocks(reply)
     fields: Fields = dict(blocks[-1] if blocks else read_block(reply))
     fields.pop("location_moved", None)  # small models say no beside a new place; the place alone says it
