@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from text import sentence
 from text.text_cache import cache_texts
 
-_CLAUSE = re.compile(r"(?<=[,;])\s+|(?<=[가-힣]고|하며|이며|으며|으니|니까|지만|는데|인데|면서)\s+|(?<!\s)\s++[—–]\s+")
+_CLAUSE = re.compile(
+    r"(?<=[,;])\s+|(?<=[가-힣]고)\s+(?!있|싶|계[시신세셨])|(?<=하며|이며|으며|으니|니까|지만|는데|인데|면서)\s+"
+    r"|(?<!\s)\s++[—–]\s+"
+)
+"""Ends of clauses; «돌고 있는» and «가고 싶은» are one verb."""
+_BRACKETS = ("()", "[]", "{}", "«»", "“”", "「」", "『』", "（）")
 _JOINT = re.compile(r"^(?:and|or|but|so|then|which|그리고|또|또는|그래서|그런데|그럼|다만|그중)[\s,]+", re.IGNORECASE)
 _CUTS = ((r"(?<=[.!?。…])(?=\s)", 0.5), (r"(?=[,;]\s)", 0.5), (r"(?=\s)", 0.0))
 _END = re.compile(r"[.!?。？！…]$")
@@ -33,8 +38,21 @@ def split_clauses(text: str) -> list[str]:
     for piece in sentence.split_sentences(text):
         parts.append(piece)
         if len(piece) > 40:
-            parts += [part.strip(" ,;") for part in _CLAUSE.split(piece) if 12 <= len(part.strip(" ,;")) < len(piece)]
+            clauses = [clause.strip(" ,;") for clause in _cut_clauses(piece)]
+            parts += [clause for clause in clauses if 12 <= len(clause) < len(piece)]
     return list(dict.fromkeys(parts))
+
+
+def _cut_clauses(text: str) -> Iterator[str]:
+    """Yields the clauses of a sentence; a pair of brackets stays in one clause, because a list in brackets has commas,
+    too («a model server (Ollama, LM Studio)»)."""
+    start = 0
+    for cut in _CLAUSE.finditer(text):
+        clause = text[start : cut.start()]
+        if all(clause.count(pair[0]) == clause.count(pair[1]) for pair in _BRACKETS):
+            yield clause
+            start = cut.end()
+    yield text[start:]
 
 
 def tidy_clause(text: str) -> str:

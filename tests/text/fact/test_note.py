@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -52,3 +53,33 @@ def test_a_text_without_a_clause_end_is_not_cut_between_words_unless_allowed() -
         shorten_to_clause("남은 예산은 1,275만 원으로, 이월할지 반납할지가 첫", 24, word=False)
         == "남은 예산은 1,275만 원으로"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "clauses", "torn"),
+    [
+        (
+            "키가 없으면 이 컴퓨터에서 돌고 있는 서버(Ollama, LM Studio)를 찾고, 그것도 없으면 내장 모델을 돌립니다.",
+            [
+                "키가 없으면 이 컴퓨터에서 돌고 있는 서버(Ollama, LM Studio)를 찾고",
+                "그것도 없으면 내장 모델을 돌립니다.",
+            ],
+            ["있는 서버(Ollama", "LM Studio)를 찾고"],
+        ),
+        (
+            "We compared three servers (Ollama, LM Studio and vLLM), and chose the second one at the end.",
+            ["We compared three servers (Ollama, LM Studio and vLLM)", "and chose the second one at the end."],
+            ["We compared three servers (Ollama"],
+        ),
+        (
+            "She was sad about it :( because of the rain, but the market was open and full of people.",
+            [],
+            ["but the market was open and full of people."],
+        ),
+    ],
+)
+def test_a_pair_of_brackets_stays_in_one_clause(text: str, clauses: list[str], torn: list[str]) -> None:
+    found = split_clauses(text)
+    assert found[0] == text
+    assert set(clauses) <= set(found)
+    assert not set(torn) & set(found)
