@@ -65,12 +65,13 @@ class PastEntry:
 class FoundPast:
     """What a search found for a question. ``entries``: the best first; ``below``: more turns that came near without
     reaching the floor, as items of a report; ``room``: the most tokens for the part; ``frame``: the prompt text around
-    them."""
+    them; ``floor``: the least score with which one of them is shown (``select_outside``)."""
 
     entries: tuple[PastEntry, ...] = ()
     below: tuple[str, ...] = ()
     room: int = 0
     frame: Frame = CITED
+    floor: float = 0.0
 
     @property
     def foreign(self) -> bool:
@@ -89,17 +90,27 @@ def read_item(item: str, session_id: str) -> tuple[TurnKey, float]:
     return TurnKey(other or session_id, int(branch), int(number)), float(score)
 
 
+def select_outside(found: FoundPast, raw: Collection[int]) -> list[PastEntry]:
+    """Returns the entries that do not stand raw in the prompt, the best first; none when all that reach the floor stand
+    there. The others came along with those: what another conversation says of a budget would stand nearer to the
+    question than the budget of this one."""
+    outside = _list_outside(found, raw)
+    return outside if any(entry.score >= found.floor for entry in outside) else []
+
+
+def _list_outside(found: FoundPast, raw: Collection[int]) -> list[PastEntry]:
+    return [entry for entry in found.entries if not (entry.here and entry.key.number in raw)]
+
+
 def choose_entries(found: FoundPast, raw: Collection[int], language: str, count: Count) -> list[PastEntry]:
     """Returns the best entries that have room together, in the order of time. ``raw``: the numbers of this
     conversation's turns that stand raw in the prompt."""
     chosen = list[PastEntry]()
     room = found.room - count(_render_past_frame("", language, found.frame))
     headings = set[tuple[str, str]]()
-    for entry in found.entries:
+    for entry in select_outside(found, raw):
         if room < LEAST:
             break
-        if entry.here and entry.key.number in raw:
-            continue
         tokens = count(_render_past_line(entry, 99, language, found.frame)) + 1
         tokens += 0 if entry.heading in headings else count(_render_past_heading(entry, language)) + 1
         if tokens <= room:
@@ -126,13 +137,14 @@ def render_entries(entries: Sequence[PastEntry], language: str, frame: Frame = C
 
 
 def list_left_out(found: FoundPast, shown: Sequence[PastEntry], raw: Collection[int]) -> tuple[PromptOmission, ...]:
-    """Returns the found turns that had no room, and those that stayed below the floor."""
+    """Returns the found turns that had no room, and those that stayed below the floor, also because what reaches it
+    stands raw in the prompt."""
     keys = {entry.key for entry in shown}
-    crowded = tuple(
-        entry.item for entry in found.entries if entry.key not in keys and not (entry.here and entry.key.number in raw)
-    )
+    left = tuple(entry.item for entry in _list_outside(found, raw) if entry.key not in keys)
+    crowded, beside = (left, ()) if select_outside(found, raw) else ((), left)
+    below = (*beside, *found.below)
     cut = PromptOmission(str(len(crowded)), "turns_cut", items=crowded[:NEAR_MISSES])
-    missed = PromptOmission(str(len(found.below)), "below_floor", items=found.below)
+    missed = PromptOmission(str(len(below)), "below_floor", items=below[:NEAR_MISSES])
     return tuple(each for each in (cut, missed) if each.items)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from retrieval.past.excerpt import adds_answer, excerpt_turn
 from retrieval.past.line import SaidLine, find_fitting_lines, pack_line
-from retrieval.past.rank import FoundTurn, find_turns, keep_fitting
+from retrieval.past.rank import FoundTurn, find_turns, keep_fitting, read_floor
 from retrieval.past.row import build_rules_name, pack_turn
 
 __all__ = [
@@ -23,4 +23,5 @@ __all__ = [
     "keep_fitting",
     "pack_line",
     "pack_turn",
+    "read_floor",
 ]

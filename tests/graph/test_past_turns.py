@@ -17,7 +17,7 @@ from sqlalchemy import delete, func, select
 
 from errors import EmbeddingFailed
 from graph.context import exact_prompt
-from graph.context.past import read_item
+from graph.context.past import FoundPast, PastEntry, choose_entries, list_left_out, read_item
 from graph.context.prompt import RECALLING
 from graph.turn.agent import Agent, open_agent, private_agent
 from graph.turn.event import Done
@@ -34,7 +34,7 @@ from retrieval.past import build_rules_name, pack_turn
 from settings import load_settings
 from store import Finished
 from store.database import schema
-from store.search.turn_index import AT_ONCE, NewRow, PastTurn
+from store.search.turn_index import AT_ONCE, NewRow, PastTurn, TurnKey
 from tests.graph.conftest import OpenAgent
 from tests.graph.recalling import fact, folding, noting, ready, remembered, settled
 from tests.graph.talk import calling, done, prompts, say
@@ -557,6 +557,18 @@ def test_a_turn_that_stands_raw_in_the_prompt_is_not_shown_again(away: Agent) ->
     for question, _ in (*TALKS["en"], ("Where does my sister move to in October?", "")):
         done(say(away, own, question))
     assert str(prompts(away)[-1]).count("Lisbon") == 1
+
+
+def test_what_another_conversation_says_does_not_come_along_with_turns_that_stand_in_the_prompt() -> None:
+    budget = PastEntry(TurnKey("here", 0, 4), True, "2026-11-29", 4.0, "How much of my £1,450 is left?", "£560", 0.99)
+    trip = PastEntry(TurnKey("trip", 0, 9), False, "2026-11-28", 1.0, "내 예산이 얼마라고 했지?", "80만 원", 0.04)
+    both = FoundPast((budget, trip), room=500, floor=0.4)
+    assert choose_entries(both, {4}, "en", len) == []
+    (missed,) = list_left_out(both, (), {4})
+    assert (missed.reason, missed.items) == ("below_floor", (trip.item,))
+    assert choose_entries(both, {5}, "en", len) == [trip, budget], "the turn that fits stands in the prompt no more"
+    near = replace(both, entries=(budget, replace(trip, score=0.5)))
+    assert choose_entries(near, {4}, "en", len) == [near.entries[1]], "it fits by itself"
 
 
 def test_a_turn_that_the_user_wants_unused_is_found_no_more_until_it_may_be_used_again(away: Agent) -> None:

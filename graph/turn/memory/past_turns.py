@@ -40,7 +40,7 @@ from model.embedding import built_in
 from model.profile import Profile
 from prompt import render_prompt
 from retrieval.index.word import cut_text_words, find_installed_cut
-from retrieval.past import adds_answer, build_rules_name, excerpt_turn, find_turns, keep_fitting, pack_turn
+from retrieval.past import adds_answer, build_rules_name, excerpt_turn, find_turns, keep_fitting, pack_turn, read_floor
 from store import Session
 from store.search.turn_index import AT_ONCE, NewRow, PastTurn, TurnKey
 from text.answer.cited_turn import strip_marks
@@ -98,7 +98,7 @@ def find_past(
     above, below = ([hit for hit, fits in judged if fits is wanted] for wanted in (True, False))
     entries = _make_entries(engine, session, above, question, _side_tokens(profile), _is_brief(profile))
     missed = (write_item(hit.turn.key, hit.turn.key.session_id == session.id, hit.score) for hit in below[:NEAR_MISSES])
-    return FoundPast(tuple(entries), tuple(missed), room, frame_of(profile, cites))
+    return FoundPast(tuple(entries), tuple(missed), room, frame_of(profile, cites), read_floor(question))
 
 
 def frame_of(profile: Profile, cites: bool) -> Frame:
