@@ -84,7 +84,7 @@ def draw_images(view: View, files: Sequence[Mapping[str, str]], key: str, width:
                 st.image(image.data, width="content", output_format=form, alt=sanitize_text(file["name"]))
 
 
-@st.cache_data(max_entries=SHOWN_IMAGES, show_spinner=False)
+@st.cache_resource(max_entries=SHOWN_IMAGES, show_spinner=False)
 def _load_shown_image(session_id: str, key: str, _store: Store) -> StoredImage:
     """Returns an image as the page shows it: a large one smaller, so that no run of the page makes it so again. The key
     names the content, so what was loaded once stays right. Raises ``KeyError`` for one that is gone."""

@@ -125,6 +125,14 @@ def test_usage_is_plotted_and_taken_along(visit: Visit, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_button_under_the_pointer_can_be_read(visit: Visit, scheme: str) -> None:
+    person = visit(color_scheme=scheme)
+    for place in (".st-key-open-options-window", ".st-key-open-usage", ".st-key-new-private"):
+        person.page.locator(place).get_by_role("button").hover()
+        assert violations(person.page) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("locale", ["ko-KR", "en-US"])
 def test_the_new_windows_break_no_rule_of_accessibility(visit: Visit, scheme: str, locale: str) -> None:
     person = visit(locale=locale, color_scheme=scheme)
