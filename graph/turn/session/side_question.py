@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
-from errors import Empty, EmptyAnswer, SessionBusy, StorySideQuestion, TooLong, TurnUnknown
+from errors import EmptyAnswer, SessionBusy, StorySideQuestion, TurnUnknown
 from graph.context.preview import build_upcoming_prompt
 from graph.context.prompt import raw_tokens
 from graph.turn.process.engine import TurnEngine
-from graph.turn.request import MESSAGE_LIMIT
+from graph.turn.request import check_message
 from graph.turn.runtime import build_call_arguments
 from graph.turn.session.repair import settle_last_turn
 from model.call import token
@@ -70,10 +70,7 @@ def stream_side_answer(
 def check_side_question(question: str) -> str:
     """Returns the cleaned question. Raises ``Empty``, ``TooLong``."""
     question = clean_text(question).strip()
-    if not question:
-        raise Empty(what="message")
-    if len(question) > MESSAGE_LIMIT:
-        raise TooLong(what="message", size=len(question), limit=MESSAGE_LIMIT)
+    check_message(question)
     return question
 
 
