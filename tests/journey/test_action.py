@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.journey.application import Person
-from tests.journey.axe import violations, wait_until_calm
+from tests.journey.axe import still, violations, wait_until_calm
 from tests.journey.conftest import Visit
 
 pytestmark = pytest.mark.browser
