@@ -92,6 +92,8 @@ def test_the_model_of_one_chat_is_chosen_in_the_header(visit: Visit) -> None:
         person.page.locator(".st-key-model-open").get_by_role("button").click()
         dialog = person.page.get_by_role("dialog")
         choice = dialog.get_by_role("radio", name="other-model")
+        expect(choice).to_be_attached()
+        still(person.page)  # a list that is drawn anew loses the click
         choice.check(force=True)
         expect(dialog.get_by_role("radio", name="other-model")).to_be_checked()
         person.page.keyboard.press("Escape")
