@@ -39,7 +39,7 @@ from component.panel.comparison import draw_comparison
 from component.panel.panel import draw_panel, render_panel_drawer
 from component.panel.revision import draw_revision
 from component.panel.summarise import draw_summarise
-from component.panel.work_line import draw_work_window, watch_work
+from component.panel.work_line import draw_work_window, find_work_kinds, watch_work
 from component.settings.model_switch import draw_switch
 from component.settings.options import draw_options
 from component.settings.own_setting import refresh_own
@@ -116,7 +116,7 @@ def run_page() -> None:
 
 def render_page(view: View) -> None:
     """Draws the whole page, then follows the running work, then looks out for changes by others."""
-    drawn = read_page_snapshot(view)
+    drawn, work = read_page_snapshot(view), find_work_kinds(view)
     open_asked()
     model = draw_sidebar(view)
     draw_header(view)
@@ -144,7 +144,7 @@ def render_page(view: View) -> None:
         watch_answer_end(view, live)
     else:
         follow_chat_work(view, live, panel, [model, *places], turns, adding, story)
-        watch_work(view, panel.work)
+        watch_work(view, panel.work, work)
         look_out(view, drawn)
 
 

@@ -83,15 +83,17 @@ def describe_piece(view: View, piece: SideWork) -> str:
     return " · ".join(parts)
 
 
-def watch_work(view: View, line: WorkLine) -> None:
-    """Keeps the line current while the page is idle, and draws the page anew when a kind of work begins or ends."""
-    drawn = _find_kinds(view)
+def watch_work(view: View, line: WorkLine, drawn: frozenset[str]) -> None:
+    """Keeps the line current while the page is idle, and draws the page anew when a kind of work begins or ends.
+
+    ``drawn``: the kinds of work before the page was drawn. What has ended since may have changed what was drawn first.
+    """
 
     def look() -> bool:
         line.show()
-        return _find_kinds(view) != drawn
+        return find_work_kinds(view) != drawn
 
-    redraw_when(look, BEAT if drawn else None)
+    redraw_when(look, BEAT if drawn or find_work_kinds(view) else None)
 
 
 def list_own(view: View) -> list[SideWork]:
@@ -121,7 +123,8 @@ def _name_work(words: Words, work: SideWork, left: int) -> str:
     return words("work.left", name=words(key), count=left) if work.name == rewrite.NAME and left else words(key)
 
 
-def _find_kinds(view: View) -> frozenset[str]:
+def find_work_kinds(view: View) -> frozenset[str]:
+    """Returns the names of the side work that is listed on this page."""
     return frozenset(work.name for work in list_own(view))
 
 

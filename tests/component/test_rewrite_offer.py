@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -13,6 +13,8 @@ from streamlit.testing.v1 import AppTest
 
 from bench.imported import exported
 from component.page.catalogue import Words
+from component.panel import panel
+from component.panel import work_line as line_of_work
 from component.panel.rewrite_offer import describe_offer
 from component.panel.work_line import describe_work
 from component.work import resource
@@ -183,6 +185,30 @@ def test_work_for_all_chats_of_the_user_is_shown_in_every_chat_and_no_other_user
     gate.set()
     idle()
     assert work_line(page(s=other)) == ""
+
+
+def test_work_that_ends_while_the_page_is_drawn_has_the_page_drawn_again(
+    serve: Any, gate: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The chat is drawn before the panel: what the work changed there would stay unseen."""
+    serve()
+    own, looks, draw = brought(), list[tuple[bool, float | None]](), panel.draw_panel
+
+    def draw_panel(*parts: Any) -> Any:
+        gate.set()
+        idle()
+        return draw(*parts)
+
+    def redraw_when(look: Callable[[], bool], beat: float | None) -> None:
+        looks.append((look(), beat))
+
+    resource.find_user_agent().background.submit(("imported", own), lambda stop: bool(gate.wait(60)), own)
+    with monkeypatch.context() as patch:
+        patch.setattr(panel, "draw_panel", draw_panel)
+        patch.setattr(line_of_work, "redraw_when", redraw_when)
+        at = page(s=own)
+    assert looks == [(True, line_of_work.BEAT)]
+    assert work_line(at) == ""
 
 
 def test_the_line_names_what_runs_and_what_waits_in_both_languages() -> None:
