@@ -13,7 +13,7 @@ from functools import partial
 import streamlit as st
 
 from component.page import window
-from component.page.view import View, return_chat_message, to_newest
+from component.page.view import RETURNED, View, return_chat_message, to_newest
 from component.widget.copy_button import copy_button
 from component.widget.failure import draw_error, render_raised_error
 from component.widget.markdown import escape_markdown, fix_markdown
@@ -25,6 +25,8 @@ from graph.turn.session.side_question import SideAnswer, check_side_question, st
 
 NAME = "side"
 COMMAND = "/btw"
+EARLIER = "earlier"
+"""What the window is about where an answer that is still to be read comes before the question just typed."""
 _TYPED = re.compile(rf"\s*{COMMAND}(?:\s+(.*))?\s*", re.IGNORECASE | re.DOTALL)
 BEAT = 0.4
 
@@ -43,15 +45,22 @@ def can_ask_aside(view: View) -> bool:
 def ask_side_question(view: View, question: str) -> None:
     """Asks a side question and opens the window of its answer; without a question the window asks for one.
 
-    What cannot be asked goes back into the input, and the page says why.
+    What cannot be asked goes back into the input, and the page says why. So does what is typed while an earlier answer
+    is still to be read: that one is shown first.
     """
+    typed = f"{COMMAND} {question}".strip()
     try:
         if (hindrance := _find_hindrance(view)) is not None:
             raise hindrance
+        earlier = _find_side_call(str(view.session_id))
+        if question.strip() and earlier is not None and not _has_failed(earlier):
+            st.session_state[RETURNED] = typed
+            window.open_page_window(NAME, EARLIER)
+            return
         if question.strip():
             _start_side_call(view, check_side_question(question))
     except GieokError as error:
-        return_chat_message(f"{COMMAND} {question}".strip(), error)
+        return_chat_message(typed, error)
         return
     window.open_page_window(NAME)
 
@@ -69,13 +78,15 @@ def _find_hindrance(view: View) -> GieokError | None:
 
 
 def draw_side_question(view: View, about: object = None) -> None:
-    """Draws the window; closing it stops the answer and drops it."""
+    """Draws the window; closing it stops the answer and drops it. ``about``: ``EARLIER`` where another question was
+    typed, which waits in the input."""
     session = view.session_id
     if session is None:
         window.close_page_window()
         return
-    leave = partial(resource.side_calls().dismiss, _build_side_key(session))
-    content = partial(_render_side_window, view, session)
+    # only the answer that this page shows: another tab may have asked anew
+    leave = partial(resource.side_calls().dismiss, _build_side_key(session), _find_side_call(session))
+    content = partial(_render_side_window, view, session, about == EARLIER)
     window.render_page_window(view.words("side.title"), content, width="medium", leave=leave)
 
 
@@ -85,18 +96,26 @@ def draw_side_line(view: View) -> None:
     session, opened = view.session_id, window.find_open_window()
     if session is None or (opened is not None and opened[0] == NAME):
         return
-    key = _build_side_key(session)
-    if resource.side_calls().of(key) is None:
+    if (side_call := _find_side_call(session)) is None:
         return
     with st.container(key="side-line", horizontal=True, vertical_alignment="center", gap="small", border=True):
         st.caption(view.words("side.waits"), width="stretch")
         st.button(view.words("side.show"), key="side-show", on_click=window.open_page_window, args=(NAME,))
-        drop = partial(resource.side_calls().dismiss, key)
+        drop = partial(resource.side_calls().dismiss, _build_side_key(session), side_call)
         st.button(view.words("side.drop"), key="side-drop", type="tertiary", on_click=drop)
 
 
 def _build_side_key(session: str) -> Hashable:
     return NAME, session
+
+
+def _find_side_call(session: str) -> SideCall | None:
+    return resource.side_calls().of(_build_side_key(session))
+
+
+def _has_failed(side_call: SideCall) -> bool:
+    """Returns whether the call has ended without an answer that can be kept."""
+    return side_call.error is not None or (side_call.done and not side_call.text)
 
 
 def _start_side_call(view: View, question: str) -> None:
@@ -123,15 +142,17 @@ def _build_side_work(view: View, question: str) -> Callable[[SideCall], SideAnsw
     return work
 
 
-def _render_side_window(view: View, session: str) -> None:
-    """Draws what a side question is, then the field for it, or the question and its answer."""
+def _render_side_window(view: View, session: str, earlier: bool) -> None:
+    """Draws what a side question is, then the field for it, or the question and its answer. ``earlier``: another
+    question was typed meanwhile."""
     st.caption(view.words("side.about"))
-    side_call = resource.side_calls().of(_build_side_key(session))
+    side_call = _find_side_call(session)
     if side_call is None:
         _render_side_field(view, "")
         return
-    failed = side_call.error is not None or (side_call.done and not side_call.text)
-    if failed:
+    if earlier:
+        st.info(view.words("side.earlier"), icon=":material/info:")
+    if _has_failed(side_call):
         _draw_side_failure(view, side_call)
         _render_side_field(view, str(side_call.at))
         return
@@ -160,6 +181,11 @@ def _render_side_field(view: View, question: str) -> None:
 
 
 def _draw_side_failure(view: View, side_call: SideCall) -> None:
+    """Draws what had arrived of an answer that broke off, and why it did."""
+    if side_call.text:
+        with st.container(key="side-answer"):
+            st.markdown(fix_markdown(side_call.text))
+        copy_button(view.words, side_call.text, "side-copy")
     if side_call.error is not None:
         draw_error(view.words, side_call.error)
     else:
@@ -181,23 +207,25 @@ def _follow_side_answer(view: View, side_call: SideCall, running: bool) -> None:
 
 def _render_side_ways(view: View, session: str, side_call: SideCall) -> None:
     """Draws what can be done with a whole answer: go on from it, copy it, drop it."""
-    words, key, answer = view.words, _build_side_key(session), side_call.result
+    words, answer = view.words, side_call.result
+    # the keys name the answer: a press of another tab's button must not count for one that came meanwhile
+    dismiss = partial(resource.side_calls().dismiss, _build_side_key(session), side_call)
     busy = view.jobs.of(session) is not None
     keep = st.button(
         words("side.keep"),
-        key="side-keep",
+        key=f"side-keep-{side_call.id}",
         icon=":material/subdirectory_arrow_right:",
         type="primary",
         help=words("side.busy") if busy else words("side.keep.about"),
         disabled=busy,
     )
     copy_button(words, side_call.text, "side-copy")
-    if st.button(words("side.drop"), key="side-close", type="tertiary"):
-        resource.side_calls().dismiss(key)
+    if st.button(words("side.drop"), key=f"side-close-{side_call.id}", type="tertiary"):
+        dismiss()
         window.close_page_window()  # the window sees that it is closed, and draws the page anew
     if keep and isinstance(answer, SideAnswer):
         with render_raised_error(words):
             resource.find_page_agent().keep_side_answer(session, answer)
-            resource.side_calls().dismiss(key)
+            dismiss()
             to_newest(session)
             window.close_page_window()

@@ -79,6 +79,7 @@ def _put_sessions_away(view: View, session_ids: Sequence[str], *, forget: bool, 
             resource.find_user_agent().put_away(session_id, forget)
         if (job := resource.find_user_jobs().of(session_id)) is not None:
             job.stop.set()
+        resource.side_calls().dismiss_session(session_id)
     was_open = view.session_id if view.session_id in session_ids else None
     if was_open:
         show_session(None)

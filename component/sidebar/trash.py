@@ -101,6 +101,7 @@ def _run_trash_action(action: Callable[[], None], done: str = "") -> None:
 
 def _erase_trashed_session(session: str) -> None:
     resource.find_user_agent().delete_session(session)
+    resource.side_calls().dismiss_session(session)
     forget_undo()  # the undo may offer to restore this conversation
 
 

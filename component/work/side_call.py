@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import uuid4
 
 from errors import GieokError, ensure_gieok_error
 from model.call.stream import Stopped
@@ -17,9 +18,11 @@ log = logging.getLogger(__name__)
 @dataclass(eq=False)
 class SideCall:
     """A model call beside the conversation. ``text`` grows while it runs; ``at``: its subject, or its progress, if it
-    has any. When ``done``, it has a ``result`` or an ``error``, and neither when it was stopped."""
+    has any; ``id``: tells it from a later call with the same key. When ``done``, it has a ``result`` or an ``error``,
+    and neither when it was stopped."""
 
     stop: threading.Event = field(default_factory=threading.Event)
+    id: str = field(default_factory=lambda: uuid4().hex)
     text: str = ""
     at: Any = None
     result: Any = None
@@ -28,7 +31,10 @@ class SideCall:
 
 
 class SideCalls:
-    """The side calls of this process by their keys, at most one per key. Nothing here calls Streamlit."""
+    """The side calls of this process by their keys, at most one per key. Nothing here calls Streamlit.
+
+    The key of a call that belongs to a conversation is a tuple: the call's name, the id of the session, what else.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -47,12 +53,21 @@ class SideCalls:
                 return
             self._known[key] = begin_side_call(work, at)
 
-    def dismiss(self, key: Hashable) -> None:
-        """Forgets the side call, and stops it if it runs."""
+    def dismiss(self, key: Hashable, only: SideCall | None = None) -> None:
+        """Forgets the side call, and stops it if it runs. ``only``: leaves another call with this key alone, which
+        another tab may have begun."""
         with self._lock:
-            side_call = self._known.pop(key, None)
-        if side_call is not None:
-            side_call.stop.set()
+            side_call = self._known.get(key)
+            if side_call is None or (only is not None and side_call is not only):
+                return
+            del self._known[key]
+        side_call.stop.set()
+
+    def dismiss_session(self, session_id: str) -> None:
+        """Forgets every side call of a conversation, and stops those that run."""
+        for key in [*self._known]:
+            if isinstance(key, tuple) and key[1:2] == (session_id,):
+                self.dismiss(key)
 
     def dismiss_all(self) -> None:
         """Forgets every side call, and stops those that run."""

@@ -91,11 +91,13 @@ def read_item(item: str, session_id: str) -> tuple[TurnKey, float]:
 
 
 def select_outside(found: FoundPast, raw: Collection[int]) -> list[PastEntry]:
-    """Returns the entries that do not stand raw in the prompt, the best first; none when all that reach the floor stand
-    there. The others came along with those: what another conversation says of a budget would stand nearer to the
-    question than the budget of this one."""
+    """Returns the entries that do not stand raw in the prompt, the best first. When all that reach the floor stand
+    there, these are only earlier turns of this conversation: what another conversation says of a budget came along with
+    those, and would stand nearer to the question than the budget of this one."""
     outside = _list_outside(found, raw)
-    return outside if any(entry.score >= found.floor for entry in outside) else []
+    if any(entry.score >= found.floor for entry in outside):
+        return outside
+    return [entry for entry in outside if entry.here]
 
 
 def _list_outside(found: FoundPast, raw: Collection[int]) -> list[PastEntry]:
@@ -140,9 +142,10 @@ def list_left_out(found: FoundPast, shown: Sequence[PastEntry], raw: Collection[
     """Returns the found turns that had no room, and those that stayed below the floor, also because what reaches it
     stands raw in the prompt."""
     keys = {entry.key for entry in shown}
-    left = tuple(entry.item for entry in _list_outside(found, raw) if entry.key not in keys)
-    crowded, beside = (left, ()) if select_outside(found, raw) else ((), left)
-    below = (*beside, *found.below)
+    fits = {entry.key for entry in select_outside(found, raw)}
+    left = [entry for entry in _list_outside(found, raw) if entry.key not in keys]
+    crowded = tuple(entry.item for entry in left if entry.key in fits)
+    below = (*(entry.item for entry in left if entry.key not in fits), *found.below)
     cut = PromptOmission(str(len(crowded)), "turns_cut", items=crowded[:NEAR_MISSES])
     missed = PromptOmission(str(len(below)), "below_floor", items=below[:NEAR_MISSES])
     return tuple(each for each in (cut, missed) if each.items)

@@ -202,7 +202,10 @@ def test_work_that_ends_while_the_page_is_drawn_has_the_page_drawn_again(
     def redraw_when(look: Callable[[], bool], beat: float | None) -> None:
         looks.append((look(), beat))
 
-    resource.find_user_agent().background.submit(("imported", own), lambda stop: bool(gate.wait(60)), own)
+    def work(stop: threading.Event) -> None:
+        gate.wait(60)
+
+    resource.find_user_agent().background.submit(("imported", own), work, own)
     with monkeypatch.context() as patch:
         patch.setattr(panel, "draw_panel", draw_panel)
         patch.setattr(line_of_work, "redraw_when", redraw_when)

@@ -10,6 +10,7 @@ import pytest
 from langchain_core.messages import BaseMessage
 from PIL import Image
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Button
 
 from component.chat.side_question import NAME, read_side_command
 from component.page.palette import KEY
@@ -58,6 +59,12 @@ def settled(at: AppTest, session: str) -> AppTest:
     return at
 
 
+def way(at: AppTest, name: str) -> Button:
+    """The button below a whole answer: ``keep`` or ``close``."""
+    (button,) = (each for each in at.button if str(each.key).startswith(f"side-{name}-"))
+    return button
+
+
 def keys(at: AppTest) -> set[str]:
     return {str(each.key) for each in at.button}
 
@@ -77,7 +84,7 @@ def test_it_is_answered_in_a_window_and_the_conversation_stays_as_it_is(serve: S
     assert "창을 닫으면 답변을 버립니다" in texts(at)
     assert store().session(session).turn_count == 1
     assert store().outbox.of(session) == []
-    at.button(key="side-close").click().run()
+    way(at, "close").click().run()
     assert OPENED not in at.session_state
     assert side_call(session) is None
     assert "단어 뜻?" not in texts(say(at, "다음 질문"))
@@ -87,7 +94,7 @@ def test_it_is_answered_in_a_window_and_the_conversation_stays_as_it_is(serve: S
 def test_going_on_from_it_makes_it_a_turn(serve: Serve) -> None:
     serve(answering)
     at, session = asked(page())
-    at.button(key="side-keep").click().run()
+    way(at, "keep").click().run()
     at.run()
     assert OPENED not in at.session_state
     assert [turn.question for turn in store().turns(session, limit=9)] == ["첫 질문", "단어 뜻?"]
@@ -107,6 +114,69 @@ def test_a_reload_finds_it_again_and_it_can_be_dropped(serve: Serve) -> None:
     another.button(key="side-drop").click().run()
     assert side_call(session) is None
     assert "side-show" not in keys(another)
+
+
+def test_a_tab_acts_on_the_answer_that_it_shows(serve: Serve) -> None:
+    serve(answering)
+    one, session = asked(page())
+    other = page(s=session)
+    other.button(key="side-show").click().run()
+    way(other, "close").click().run()
+    say(other, "/btw 다른 물음?")
+    settled(other, session)
+    way(one, "keep").click().run()
+    assert store().session(session).turn_count == 1
+    assert "다른 물음? 에 대한 답" in texts(one.run())
+    resource.side_calls().dismiss((NAME, session), SideCall())
+    assert side_call(session) is not None
+    way(other, "keep").click().run()
+    assert [turn.question for turn in store().turns(session, limit=9)] == ["첫 질문", "다른 물음?"]
+
+
+def test_an_answer_still_to_be_read_comes_before_the_next_question(serve: Serve) -> None:
+    serve(answering)
+    _, session = asked(page())
+    again = say(page(s=session), "/btw 다음 물음?")
+    assert "단어 뜻? 에 대한 답" in texts(again)
+    assert "앞서 물은 질문의 답변입니다" in "".join(each.value for each in again.info)
+    assert again.chat_input(key="ask").value == "/btw 다음 물음?"
+    way(again, "close").click().run()
+    say(again, "/btw 다음 물음?")
+    assert "다음 물음? 에 대한 답" in texts(settled(again, session))
+    assert not again.info
+
+
+def test_deleting_the_chat_drops_its_side_answer(serve: Serve) -> None:
+    serve(answering)
+    at, session = asked(page())
+    way(at, "close").click().run()
+    calls = resource.side_calls()
+    calls.start((NAME, session), lambda call: call.stop.wait(60))
+    calls.start((NAME, "another"), lambda call: call.stop.wait(60))
+    running, others = side_call(session), side_call("another")
+    calls.dismiss_session(session)
+    assert running is not None
+    until(lambda: running.done)
+    assert side_call(session) is None
+    assert side_call("another") is others
+    calls.dismiss_session("another")
+
+
+def test_what_arrived_of_an_answer_that_breaks_off_is_shown_with_the_error(serve: Serve) -> None:
+    serve(answering)
+    at, session = asked(page())
+    way(at, "close").click().run()
+
+    def break_off(call: SideCall) -> None:
+        call.text = "절반까지 온 답"
+        raise ModelUnreachable(url="http://127.0.0.1:1")
+
+    resource.side_calls().start((NAME, session), break_off, "단어 뜻?")
+    at = page(s=session)
+    at.button(key="side-show").click().run()
+    assert "절반까지 온 답" in texts(at)
+    assert at.error
+    assert at.text_area(key="side-text").value == "단어 뜻?"
 
 
 def test_without_a_question_the_window_asks_for_one(serve: Serve) -> None:
@@ -204,7 +274,7 @@ def test_a_private_chat_takes_its_side_answers_with_it(serve: Serve) -> None:
     until(lambda: "단어 뜻? 에 대한 답" in texts(at.run()))
     assert "s" not in at.query_params
     assert store().sessions() == []
-    at.button(key="side-keep").click().run()
+    way(at, "keep").click().run()
     at.run()
     assert "단어 뜻? 에 대한 답" in texts(at)
     assert store().sessions() == []

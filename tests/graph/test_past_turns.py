@@ -566,6 +566,10 @@ def test_what_another_conversation_says_does_not_come_along_with_turns_that_stan
     assert choose_entries(both, {4}, "en", len) == []
     (missed,) = list_left_out(both, (), {4})
     assert (missed.reason, missed.items) == ("below_floor", (trip.item,))
+    earlier = replace(budget, key=TurnKey("here", 0, 2), question="How much was that?", score=0.2)
+    three = replace(both, entries=(budget, earlier, trip))
+    assert choose_entries(three, {4}, "en", len) == [earlier], "what this conversation said before comes along"
+    assert [each.items for each in list_left_out(three, (earlier,), {4})] == [(trip.item,)]
     assert choose_entries(both, {5}, "en", len) == [trip, budget], "the turn that fits stands in the prompt no more"
     near = replace(both, entries=(budget, replace(trip, score=0.5)))
     assert choose_entries(near, {4}, "en", len) == [near.entries[1]], "it fits by itself"

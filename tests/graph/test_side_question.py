@@ -8,9 +8,21 @@ from typing import Any
 
 import pytest
 
-from errors import Empty, EmptyAnswer, ModelUnreachable, SessionBusy, StorySideQuestion, TooLong, TurnUnknown
+from errors import (
+    Empty,
+    EmptyAnswer,
+    ModelUnreachable,
+    SessionBusy,
+    SessionDeleted,
+    StorySideQuestion,
+    TooLong,
+    TurnUnknown,
+)
 from graph.turn.agent import Agent
+from graph.turn.finish import build_waiting_row
+from graph.turn.runtime import Notes
 from graph.turn.session.side_question import SideAnswer, stream_side_answer
+from store.turn.question import UserQuestion
 from tests.graph.conftest import OpenAgent
 from tests.graph.recalling import folding, noting, ready, remembered, settled, tell
 from tests.graph.talk import answer, done, question, say, scripted, talk, topic, topics
@@ -134,7 +146,7 @@ def test_while_the_conversation_answers_and_in_a_story_it_is_refused(agent: Open
     talked = session(one)
     talk(one, talked, (1,))
     one.store.begin_turn(talked, question(2))
-    with pytest.raises(SessionBusy):
+    with one.hold(talked), pytest.raises(SessionBusy):
         ask_aside(one, talked, question(50))
     story = one.store.worlds.create("세계", "ko").id
     for call in (
@@ -143,6 +155,41 @@ def test_while_the_conversation_answers_and_in_a_story_it_is_refused(agent: Open
     ):
         with pytest.raises(StorySideQuestion):
             call()
+
+
+def test_after_a_process_died_in_mid_answer_it_can_be_asked(agent: OpenAgent, session: NewSession) -> None:
+    one = agent()
+    talked = session(one)
+    talk(one, talked, (1,))
+    one.store.begin_turn(talked, question(2))
+    assert ask_aside(one, talked, question(50)).text == answer(50)
+
+
+def test_it_does_not_answer_what_a_turn_waits_for(agent: OpenAgent, session: NewSession) -> None:
+    one = agent()
+    talked = session(one)
+    talk(one, talked, (1,))
+    aside = ask_aside(one, talked, question(50))
+    number = one.store.begin_turn(talked, question(2)).number
+    asks = [UserQuestion("q1", "approve", "c1", "open_door")]
+    one.store.finish_turn(talked, number, build_waiting_row(asks, Notes(), 0.1, ""))
+    with pytest.raises(SessionBusy):
+        one.keep_side_answer(talked, aside)
+    assert one.store.turns(talked, limit=1)[0].status == "waiting"
+    assert list_questions(one, talked) == [question(1), question(2)]
+
+
+def test_in_a_deleted_conversation_it_is_refused(agent: OpenAgent, session: NewSession) -> None:
+    one = agent()
+    talked = session(one)
+    talk(one, talked, (1,))
+    aside = ask_aside(one, talked, question(50))
+    one.put_away(talked)
+    with pytest.raises(SessionDeleted):
+        one.keep_side_answer(talked, aside)
+    with pytest.raises(SessionDeleted):
+        ask_aside(one, talked, question(50))
+    assert list_questions(one, talked) == [question(1)]
 
 
 def test_a_failure_of_the_model_is_told_and_an_empty_answer_is_one(agent: OpenAgent, session: NewSession) -> None:

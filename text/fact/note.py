@@ -14,7 +14,8 @@ _CLAUSE = re.compile(
     r"|(?<!\s)\s++[—–]\s+"
 )
 """Ends of clauses; «돌고 있는» and «가고 싶은» are one verb."""
-_BRACKETS = ("()", "[]", "{}", "«»", "“”", "「」", "『』", "（）")
+_CLOSERS = {"(": ")", "[": "]", "{": "}", "«": "»", "“": "”", "「": "」", "『": "』", "（": "）"}
+"""The closing bracket of each opening one."""
 _JOINT = re.compile(r"^(?:and|or|but|so|then|which|그리고|또|또는|그래서|그런데|그럼|다만|그중)[\s,]+", re.IGNORECASE)
 _CUTS = ((r"(?<=[.!?。…])(?=\s)", 0.5), (r"(?=[,;]\s)", 0.5), (r"(?=\s)", 0.0))
 _END = re.compile(r"[.!?。？！…]$")
@@ -46,13 +47,26 @@ def split_clauses(text: str) -> list[str]:
 def _cut_clauses(text: str) -> Iterator[str]:
     """Yields the clauses of a sentence; a pair of brackets stays in one clause, because a list in brackets has commas,
     too («a model server (Ollama, LM Studio)»)."""
-    start = 0
+    start, pairs = 0, _find_bracket_pairs(text)
     for cut in _CLAUSE.finditer(text):
-        clause = text[start : cut.start()]
-        if all(clause.count(pair[0]) == clause.count(pair[1]) for pair in _BRACKETS):
-            yield clause
+        if not any(first < cut.start() <= last for first, last in pairs):
+            yield text[start : cut.start()]
             start = cut.end()
     yield text[start:]
+
+
+def _find_bracket_pairs(text: str) -> list[tuple[int, int]]:
+    """Returns where each pair of brackets opens and closes. A lone bracket («1)», «:)») makes no pair."""
+    pairs, opened = list[tuple[int, int]](), list[tuple[str, int]]()
+    for at, letter in enumerate(text):
+        if letter in _CLOSERS:
+            opened.append((_CLOSERS[letter], at))
+        elif letter in _CLOSERS.values():
+            place = next((place for place in reversed(range(len(opened))) if opened[place][0] == letter), None)
+            if place is not None:  # what was opened within the pair and never closed is lone, too
+                pairs.append((opened[place][1], at))
+                del opened[place:]
+    return pairs
 
 
 def tidy_clause(text: str) -> str:

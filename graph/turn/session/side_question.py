@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
-from errors import EmptyAnswer, SessionBusy, StorySideQuestion, TurnUnknown
+from errors import EmptyAnswer, SessionBusy, SessionDeleted, StorySideQuestion, TurnUnknown
 from graph.context.preview import build_upcoming_prompt
 from graph.context.prompt import raw_tokens
 from graph.turn.process.engine import TurnEngine
 from graph.turn.request import check_message
 from graph.turn.runtime import build_call_arguments
-from graph.turn.session.repair import settle_last_turn
+from graph.turn.session.repair import complete_last_turn, settle_last_turn
 from model.call import token
 from model.call.stream import stream_answer
 from model.call.thought import is_moved
@@ -42,15 +42,16 @@ def stream_side_answer(
 ) -> Iterator[str | SideAnswer]:
     """Yields pieces of the answer as they arrive, then ``SideAnswer``. Calls no tools and stores nothing.
 
-    Raises ``Empty``, ``TooLong``, ``SessionUnknown``, ``SessionBusy`` while the conversation answers,
-    ``StorySideQuestion``, ``ContextTooLong`` and the model's errors.
+    Raises ``Empty``, ``TooLong``, ``SessionUnknown``, ``SessionDeleted``, ``SessionBusy`` while the conversation
+    answers, ``StorySideQuestion``, ``ContextTooLong`` and the model's errors.
     """
     question = check_side_question(question)
     halt = stop or threading.Event()
     session = engine.store.session(session_id)
-    _refuse_story(session)
+    _check_session(session)
     if engine.store.status(session) == "running":  # the next message's context is not known before its answer
-        raise SessionBusy(session=session_id)
+        with engine.hold(session_id) as session:  # raises while it answers; free where a process died in mid-answer
+            complete_last_turn(engine, session)
     pieces: list[str] = []
     with engine.background.turn(lambda _key: False, engine.yields):
         prompt, _ = build_upcoming_prompt(engine, session_id, question, cites=False)
@@ -79,23 +80,27 @@ def keep_side_answer(engine: TurnEngine, session_id: str, answer: SideAnswer) ->
     there meanwhile stay as another version.
 
     Raises ``Empty`` for an answer without text, ``TurnUnknown`` when the path no longer has what came before,
-    ``SessionUnknown``, and ``SessionBusy`` while the session answers.
+    ``SessionUnknown``, ``SessionDeleted``, and ``SessionBusy`` while the session answers or waits for the user.
     """
     check_side_question(answer.text)
     with engine.hold(session_id) as session:
-        _refuse_story(session)
+        _check_session(session)
+        if (status := engine.store.status(session)) == "waiting":  # a turn behind it would answer its question: no
+            raise SessionBusy(session=session_id)
         number = answer.turn + 1
         before = [cut_path_before(path, number) for path in (session.path, answer.path)]
         if session.turn_count < answer.turn or before[0] != before[1]:
             raise TurnUnknown(session=session_id, turn=answer.turn)
-        settle_last_turn(engine, session, engine.store.status(session))
+        settle_last_turn(engine, session, status)
         pair: list[AnyMessage] = [HumanMessage(answer.question), AIMessage(answer.text)]
         kept = GivenTurn(answer.question, answer.text, raw_tokens(pair, token.estimate_tokens), is_own=True)
         # not as a new message: files that wait for the next one were not part of this question
         engine.store.tree.give(session_id, number, [kept], engine.now().timestamp())
 
 
-def _refuse_story(session: Session) -> None:
-    """Raises for a story, whose next prompt is its world's."""
+def _check_session(session: Session) -> None:
+    """Raises for a story, whose next prompt is its world's, and for a conversation that was deleted."""
     if session.world:
         raise StorySideQuestion(session=session.id)
+    if session.deleted is not None:
+        raise SessionDeleted(session=session.id)

@@ -73,12 +73,19 @@ def test_a_text_without_a_clause_end_is_not_cut_between_words_unless_allowed() -
         ),
         (
             "She was sad about it :( because of the rain, but the market was open and full of people.",
-            [],
             ["but the market was open and full of people."],
+            [],
+        ),
+        (
+            "1) 회의를 금요일로 옮기고, 2) 보고서(초안, 부록)를 나누고 :), 3) 담당자를 새로 정하기로 했습니다.",
+            ["2) 보고서(초안, 부록)를 나누고", "3) 담당자를 새로 정하기로 했습니다."],
+            ["2) 보고서(초안"],
         ),
     ],
 )
-def test_a_pair_of_brackets_stays_in_one_clause(text: str, clauses: list[str], torn: list[str]) -> None:
+def test_a_pair_of_brackets_stays_in_one_clause_and_a_lone_one_holds_nothing(
+    text: str, clauses: list[str], torn: list[str]
+) -> None:
     found = split_clauses(text)
     assert found[0] == text
     assert set(clauses) <= set(found)
