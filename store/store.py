@@ -594,6 +594,16 @@ class Store:
             query = select(table.c.number, table.c.report).where(*conditions, table.c.number.in_(sorted(numbers)))
             return {row.number: row.report for row in connection.execute(query) if row.report}
 
+    def question_heads(self, session_id: str, numbers: Iterable[int], chars: int) -> dict[int, str]:
+        """Returns the first ``chars`` characters of the questions of these turns by turn number."""
+        table = schema.turn
+        with self.transaction() as connection:
+            path = path_of(connection, session_id)
+            conditions = (table.c.session_id == session_id, on_path(table.c.branch, table.c.number, path))
+            head = func.substr(table.c.question, 1, chars).label("head")
+            query = select(table.c.number, head).where(*conditions, table.c.number.in_(sorted(numbers)))
+            return {row.number: row.head for row in connection.execute(query)}
+
     def turns_between(self, session_id: str, first: int, last: int) -> list[TurnRow]:
         """Returns turns ``first`` to ``last``, both included, oldest first."""
         with self.transaction() as connection:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from playwright.sync_api import expect
 
+from component.chat.minimap import MOST
 from store import Finished, Store
 from tests.journey.application import App
-from tests.journey.axe import violations
+from tests.journey.axe import still, violations
 from tests.journey.conftest import Visit
 
 pytestmark = pytest.mark.browser
@@ -33,6 +36,30 @@ def talked(app: App, turns: int, summaries: int = 0) -> str:
         held.ledger.add(session, turned, 0.3, "active", record=record)
     held.close()
     return session
+
+
+def test_the_map_of_a_long_chat_goes_to_its_turns(visit: Visit, app: App, tmp_path: Path) -> None:
+    session = talked(app, 60)
+    person = visit(path=f"/?s={session}", locale="en-US")
+    marks = person.page.get_by_role("navigation", name="Map of this chat").get_by_role("button")
+    expect(marks).to_have_count(MOST)
+    expect(marks.last).to_have_attribute("aria-current", "true")
+    expect(marks.nth(3)).not_to_have_attribute("aria-current", "true")
+    marks.nth(3).hover()
+    expect(marks.nth(3).locator("span").first).to_be_visible()
+    still(person.page)
+    person.page.screenshot(path=tmp_path / "map-en.png")
+    assert violations(person.page) == []
+    marks.nth(3).click()
+    expect(marks.nth(3)).to_have_attribute("aria-current", "true")
+    expect(marks.last).not_to_have_attribute("aria-current", "true")
+    marks.nth(3).press("Home")
+    expect(marks.first).to_be_focused()
+    person.page.keyboard.press("Enter")
+    expect(marks.first).to_have_attribute("aria-current", "true")
+    expect(person.page.locator(".st-key-question-1")).to_be_in_viewport()
+    person.page.set_viewport_size({"width": 390, "height": 844})
+    expect(marks.first).to_be_hidden()
 
 
 def test_markdown_is_shown_as_it_is_meant(visit: Visit) -> None:

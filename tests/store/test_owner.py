@@ -247,6 +247,7 @@ def arguments(world: World, function: Callable[..., object], session_id: str) ->
         "choice": "never",
         "made": [([1, 2, 3], {"turns": [1, 2, 3], "record": {"summary": "taken"}, "origin": "model"})],
         "limit": 50,
+        "chars": 9,
         "moment": 1e12,
         "at": 5.0,
         "since": 0.0,

@@ -1,0 +1,110 @@
+// The map of a conversation: marks beside the turns, with the turns in sight marked. One tab stop; arrow keys move
+// between the marks, Enter goes there.
+const CHAT = '[class*="st-key-chat-"]';
+const TURN = /st-key-(?:question|answer)-(\d+)(?:\s|$)/;
+
+const describe = (mark, words) => {
+  const turns = mark.first === mark.last
+    ? words.one.replace("{number}", mark.first)
+    : words.several.replace("{first}", mark.first).replace("{last}", mark.last);
+  return { turns, kind: words[mark.kind] };
+};
+
+const makeMark = () => {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.tabIndex = -1;
+  const tip = document.createElement("span");
+  tip.setAttribute("aria-hidden", "true");
+  const text = document.createElement("span");
+  text.dir = "auto";
+  tip.append(document.createElement("b"), text);
+  button.append(tip);
+  return button;
+};
+
+const fillMark = (button, mark, words) => {
+  const { turns, kind } = describe(mark, words);
+  button.className = mark.kind;
+  button.dataset.first = mark.first;
+  button.dataset.last = mark.last;
+  button.setAttribute("aria-label", [turns, mark.label, kind].filter(Boolean).join(" · "));
+  const [head, text] = button.firstChild.children;
+  head.textContent = [turns, kind].filter(Boolean).join(" · ");
+  text.textContent = mark.label;
+};
+
+// Marks that are there stay: one that is pressed while the page is drawn must not go away under the press.
+const fill = (map, marks, words) => {
+  while (map.children.length > marks.length) map.lastChild.remove();
+  while (map.children.length < marks.length) map.append(makeMark());
+  marks.forEach((mark, at) => fillMark(map.children[at], mark, words));
+  map.setAttribute("aria-label", words.title);
+};
+
+const makeMap = (root) => {
+  const map = document.createElement("nav");
+  map.className = "gieok-map";
+  map.addEventListener("keydown", (event) => move(map, event));
+  map.addEventListener("click", (event) => {
+    const mark = event.target.closest("button");
+    if (mark) map.component.setTriggerValue("chosen", { turn: Number(mark.dataset.first), at: Date.now() });
+  });
+  root.append(map);
+  return map;
+};
+
+const move = (map, event) => {
+  const marks = [...map.children];
+  const at = marks.indexOf(document.activeElement);
+  const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: marks.length - 1 }[event.key];
+  if (next === undefined || at < 0) return;
+  event.preventDefault();
+  marks[Math.max(0, Math.min(next, marks.length - 1))].focus();
+};
+
+// Marks what the reader sees now, and makes the first of it the map's tab stop.
+const markSight = (map) => {
+  const chat = document.querySelector(CHAT);
+  if (!chat || !map.isConnected) return;
+  const frame = chat.getBoundingClientRect();
+  const seen = new Set();
+  for (const turn of chat.querySelectorAll('[class*="st-key-question-"], [class*="st-key-answer-"]')) {
+    const box = turn.getBoundingClientRect();
+    const number = TURN.exec(turn.className)?.[1];
+    if (number && box.height && box.bottom > frame.top + 8 && box.top < frame.bottom - 8) seen.add(Number(number));
+  }
+  const marks = [...map.children];
+  for (const mark of marks) {
+    const shown = [...seen].some((number) => number >= Number(mark.dataset.first) && number <= Number(mark.dataset.last));
+    if (shown) mark.setAttribute("aria-current", "true");
+    else mark.removeAttribute("aria-current");
+  }
+  const focused = marks.includes(document.activeElement) ? document.activeElement : null;
+  const stop = focused ?? marks.find((mark) => mark.hasAttribute("aria-current")) ?? marks.at(-1);
+  for (const mark of marks) mark.tabIndex = mark === stop ? 0 : -1;
+};
+
+export default function (component) {
+  const { marks, words } = JSON.parse(new TextDecoder().decode(component.data));
+  const root = component.parentElement;
+  const map = (root.gieokMap ??= makeMap(root));
+  map.component = component;
+  fill(map, marks, words);
+  let waiting = 0;
+  const look = () => {
+    waiting ||= requestAnimationFrame(() => { waiting = 0; markSight(map); });
+  };
+  document.addEventListener("scroll", look, { capture: true, passive: true });  // the conversation may be drawn anew
+  window.addEventListener("resize", look);
+  const grown = new ResizeObserver(look);
+  const turns = document.querySelector(".st-key-turns");
+  if (turns) grown.observe(turns);
+  look();
+  return () => {
+    document.removeEventListener("scroll", look, { capture: true });
+    window.removeEventListener("resize", look);
+    grown.disconnect();
+    cancelAnimationFrame(waiting);
+  };
+}

@@ -1,0 +1,122 @@
+"""The map of a long conversation: a narrow column of marks beside its turns, each for one turn or for several.
+
+The marks say what the last answer was given of these turns (its report): word for word, found again by the search, as
+a summary, or nothing. A press goes to the first of them. There are at most ``MOST`` marks, and one query reads how
+their turns begin, however long the conversation is. ``minimap.js`` draws them and marks those in sight.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+import streamlit as st
+
+from component.chat.jump import jump_to_turn
+from component.page.view import View
+from component.widget.markdown import sanitize_text, shorten_text
+from graph.context.past import read_item
+from store import Session
+
+KEY = "minimap-component"
+LEAST = 8
+"""Turns below which a conversation is seen at a glance anyway."""
+MOST = 40
+LABEL_CHARS = 60
+GivenAs = Literal["raw", "found", "summary", "none", "plain"]
+_RAW_PARTS = ("recent", "short", "pinned")
+
+_component = st.components.v2.component(
+    "gieok_minimap", js=Path(__file__).with_suffix(".js").read_text("utf-8"), isolate_styles=False
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MapMark:
+    """A mark. ``first``, ``last``: its turns; ``label``: how the first of them begins; ``kind``: the most that the last
+    answer was given of one of them, ``plain`` where that is not known."""
+
+    first: int
+    last: int
+    label: str
+    kind: GivenAs
+
+
+def draw_minimap(view: View, report: dict[str, Any] | None) -> None:
+    """Draws the map where it is called; its place is there in a short conversation, too. ``report``: of the last
+    prompt, if there is one."""
+    session, words = view.session, view.words
+    with st.container(key="minimap"):
+        if session is None or session.turn_count < LEAST:
+            st.empty()
+            return
+        data = {
+            "marks": [asdict(mark) for mark in build_map_marks(view, session, report)],
+            "words": {
+                "title": words("map.title"),
+                "one": words("map.one", number="{number}"),
+                "several": words("map.several", first="{first}", last="{last}"),
+            }
+            | {kind: words(f"map.{kind}") for kind in ("raw", "found", "summary", "none")}
+            | {"plain": ""},
+        }
+        _component(
+            key=KEY,
+            data=json.dumps(data, ensure_ascii=False).encode(),  # as a dict, every Korean letter would cost six bytes
+            on_chosen_change=partial(_go_to_mark, session),
+        )
+
+
+def build_map_marks(view: View, session: Session, report: dict[str, Any] | None) -> list[MapMark]:
+    """Returns the marks of a conversation, the oldest first."""
+    ranges = list(split_turns(max(1, session.path[0][1]), session.turn_count))
+    starts = view.store.question_heads(session.id, [first for first, _ in ranges], LABEL_CHARS + 1)
+    given = read_given_turns(report, session.id) if report else None
+    marks = []
+    for first, last in ranges:
+        label = shorten_text(" ".join(sanitize_text(starts.get(first, "")).split()), LABEL_CHARS)
+        kind: GivenAs = "plain"
+        if given is not None:
+            kind = next((each for each, turns in given.items() if not turns.isdisjoint(range(first, last + 1))), "none")
+        marks.append(MapMark(first, last, label, kind))
+    return marks
+
+
+def split_turns(first: int, last: int) -> Iterator[tuple[int, int]]:
+    """Yields the ranges of turns that a mark stands for, at most ``MOST``, of nearly the same size."""
+    count = last - first + 1
+    marks = min(count, MOST)
+    for at in range(marks):
+        yield first + at * count // marks, first + (at + 1) * count // marks - 1
+
+
+def read_given_turns(report: dict[str, Any], session_id: str) -> dict[GivenAs, set[int]]:
+    """Returns the turns of this conversation that a prompt held, by how it held them, the most first."""
+    given: dict[GivenAs, set[int]] = {"raw": {int(report.get("turn") or 0)}, "found": set(), "summary": set()}
+    for part in report.get("parts") or ():
+        items, name = part.get("items") or (), part.get("name")
+        if name in _RAW_PARTS:
+            given["raw"].update(number for item in items for number in _read_turn_range(item))
+        elif name == "summaries":
+            given["summary"].update(number for item in items for number in _read_turn_range(item))
+        elif name == "turns":
+            keys = (read_item(item, session_id)[0] for item in items)
+            given["found"].update(key.number for key in keys if key.session_id == session_id)
+    return given
+
+
+def _read_turn_range(item: str) -> range:
+    """Returns the turns of an item of a report: «4» or «1-6»."""
+    first, _, last = item.partition("-")
+    return range(int(first), int(last or first) + 1) if first.isdigit() else range(0)
+
+
+def _go_to_mark(session: Session) -> None:
+    chosen: Any = dict(st.session_state.get(KEY) or {}).get("chosen")
+    number = int((chosen or {}).get("turn") or 0)
+    if 1 <= number <= session.turn_count:
+        jump_to_turn(session.id, number, session.turn_count)
