@@ -33,6 +33,8 @@ class ModelSet:
     ``read`` has the chat model read a prompt ahead until the event is set; None where reading ahead saves nothing.
     ``curator``, ``curator_profile``: the model that looks over story worlds; None: the chat model does.
     ``raw`` sends a client's own request to the chat model's server; None for a model that has no server.
+    ``connect`` starts the model's server again if it has ended, so that ``count`` is exact from then on; None where
+    nothing has to be started.
     """
 
     chat: BaseChatModel
@@ -53,6 +55,7 @@ class ModelSet:
     curator: BaseChatModel | None = None
     curator_profile: Profile | None = None
     raw: Raw | None = None
+    connect: Callable[[], object] | None = None
 
     @property
     def side_name(self) -> str:

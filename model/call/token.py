@@ -37,14 +37,19 @@ _WEIGHTS = (
 _OTHER = 0.45
 
 
-def choose_token_counter(found: Found) -> tuple[Callable[[str], int], bool]:
+Lookup = Callable[[], tuple[str, str] | None]
+"""Returns the address of a server, up to and including ``/v1``, and its key; None while it does not run."""
+
+
+def choose_token_counter(found: Found, find_server: Lookup | None = None) -> tuple[Callable[[str], int], bool]:
     """Returns a function that counts the tokens of a text, and whether its counts are exact.
 
     The exact function calls llama.cpp's ``POST /tokenize`` (tools/server/README.md «POST /tokenize») of embedded and
     local servers that have it. Neither function counts the tokens that a chat template adds around each message.
+    ``find_server``: of a server that may end meanwhile; None: the server of ``found`` is asked, whenever that is.
     """
     if found.kind in ("embedded", "local"):
-        tokenizer = Tokenizer(found.url, found.key)
+        tokenizer = Tokenizer(find_server or (lambda: (found.url, found.key)))
         if tokenizer.count_on_server("a") is not None:
             return tokenizer, True
     return estimate_tokens, False
@@ -72,12 +77,15 @@ _remembered = lru_cache(maxsize=512)(_weigh_characters)
 
 
 class Tokenizer:
-    """Token counts of the server, remembered. When the server fails, the estimate replaces it for ``PAUSE_SECONDS``."""
+    """Token counts of the server, remembered. When the server fails, the estimate replaces it for ``PAUSE_SECONDS``.
 
-    def __init__(self, url: str, key: str) -> None:
+    ``find_server`` is asked before each request, because the text and the key are for this server alone: another
+    program may listen where it was.
+    """
+
+    def __init__(self, find_server: Lookup) -> None:
+        self._find_server = find_server
         self._client = httpx2.Client(
-            base_url=url.rstrip("/").removesuffix("/v1"),
-            headers={"authorization": f"Bearer {key}"} if key else {},
             timeout=httpx2.Timeout(5.0, connect=1.0),
             limits=httpx2.Limits(max_keepalive_connections=0),
             verify=load_system_authorities(),
@@ -107,10 +115,13 @@ class Tokenizer:
         """Returns the server's count; None when the server cannot be asked."""
         if not text:
             return 0
-        if time.monotonic() < self._silent_until:
+        if time.monotonic() < self._silent_until or (server := self._find_server()) is None:
             return None
+        url, key = server
+        address = f"{url.rstrip('/').removesuffix('/v1')}/tokenize"
+        headers = {"authorization": f"Bearer {key}"} if key else {}
         try:
-            answer = self._client.post("/tokenize", json={"content": clean_text(text)}).raise_for_status()
+            answer = self._client.post(address, json={"content": clean_text(text)}, headers=headers).raise_for_status()
             return len(answer.json()["tokens"])
         except (httpx2.HTTPError, ValueError, RecursionError, KeyError, TypeError) as error:
             _log.info("no token counts from the model's server (%s): estimating", type(error).__name__)

@@ -60,7 +60,8 @@ def resolve_models(
     """
     found = find_endpoint(settings, progress, cancel)
     prompt_beginnings = _prepare_prefixes(found, settings, prefixes) if found.kind == "embedded" else None
-    count, exact = token.choose_token_counter(found)
+    lookup = _make_server_lookup(found, settings) if found.kind == "embedded" else None
+    count, exact = token.choose_token_counter(found, lookup)
     chat = _build_role_model(found, "chat", settings, prompt_beginnings)
     return ModelSet(
         chat=chat,
@@ -83,6 +84,7 @@ def resolve_models(
         raw=_build_raw_client(found, settings, prompt_beginnings),
         curator=_build_role_model(found, "curator", settings, prompt_beginnings) if found.curator_model else None,
         curator_profile=found.curator.profile if found.curator else None,
+        connect=_make_connection_hook(found, settings, lookup) if lookup is not None else None,
     )
 
 
@@ -387,6 +389,29 @@ def _prepare_prefixes(found: Found, settings: Settings, prefixes: Sequence[Prefi
 def _settle_weights(found: Found, settings: Settings) -> Settings:
     """Returns the settings with the weights of ``found``, whatever weights have come into the folder meanwhile."""
     return default.fill_weights_settings(settings, catalogue.CATALOGUE.get(found.chat_model))
+
+
+def _make_server_lookup(found: Found, settings: Settings) -> token.Lookup:
+    """Returns a function that finds the embedded server while this process is its client."""
+    settings = _settle_weights(found, settings)
+    find_server = llama_server.make_server_lookup(settings, weights.ensure_weights(settings))
+
+    def look_up() -> tuple[str, str] | None:
+        server = find_server()
+        return (server.url, server.key) if server is not None else None
+
+    return look_up
+
+
+def _make_connection_hook(found: Found, settings: Settings, lookup: token.Lookup) -> Callable[[], None]:
+    """Returns a function that starts the embedded server again if it was released or died."""
+    settings = _settle_weights(found, settings)
+
+    def connect() -> None:
+        if lookup() is None:  # else it costs no thread
+            run_beside_call(lambda: llama_server.connect_embedded_server(settings, weights.ensure_weights(settings)))
+
+    return connect
 
 
 def _add_revival_hook(model: BaseChatModel, found: Found, settings: Settings, begun: Prefixes) -> None:

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 
+from errors import format_error_trace
 from model.embedded.llama_server import list_server_uses, release_unused_server
 from model.embedded.slot import is_slot_working
 
@@ -28,10 +29,11 @@ def release_idle_servers(idle: float, spared: str) -> int:
     released later. ``spared``: the name of the installation's own embedded model, empty where it has none."""
     others = [use for use in list_server_uses() if use.name != spared]
     for use in list(others):
-        if use.server is None or time.monotonic() - use.moment < idle:
+        if time.monotonic() - use.moment < idle:
             continue
         # an answer may take longer than the idle time, and it may be that of another process
-        if not is_slot_working(use.server, ASK_SECONDS) and release_unused_server(use):
+        is_working = use.server is not None and use.is_running and is_slot_working(use.server, ASK_SECONDS)
+        if not is_working and release_unused_server(use):
             log.info("the embedded model %s was not used for %g s and is released", use.name, idle)
             others.remove(use)
     return len(others)
@@ -65,9 +67,18 @@ class IdleWatch:
             time.sleep(min(LOOK_SECONDS, self._idle))
             with self._lock:
                 self._is_wanted = False
-            spared = self._find_spared()
-            left = spared is None or release_idle_servers(self._idle, spared) > 0
+            left = self._look()
             with self._lock:
                 if not left and not self._is_wanted:  # a page that asked meanwhile may be starting a server
                     self._thread = None
                     return
+
+    def _look(self) -> bool:
+        """Returns whether there is more to look for. A look that fails is made again, because nobody else begins to
+        look while this thread is there."""
+        try:
+            spared = self._find_spared()
+            return spared is None or release_idle_servers(self._idle, spared) > 0
+        except Exception as error:
+            log.error("idle models could not be looked for: %s", format_error_trace(error))
+            return True

@@ -22,7 +22,9 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -96,13 +98,19 @@ class _Plan:
 
 @dataclass(frozen=True)
 class ServerUse:
-    """A server that this process has connected to. ``name``: of its model; ``server``: None until it runs for the first
-    time; ``moment``: of the last time that this process asked for it (``time.monotonic``), infinite while it starts."""
+    """A server that this process has connected to. ``name``: of its model; ``server``: as it last ran, None until it
+    runs for the first time; ``moment``: of the last time that this process asked for it (``time.monotonic``), infinite
+    while it starts."""
 
     folder: Path
     name: str
     server: Embedded | None
     moment: float
+
+    @property
+    def is_running(self) -> bool:
+        """Whether this very server lives: what answers at the address of another one may be a foreign program."""
+        return self.server is not None and _is_server_process(self.folder / "server.lock", self.server.pid)
 
 
 _uses: dict[Path, ServerUse] = {}
@@ -118,14 +126,25 @@ def connect_embedded_server(settings: Settings, path: Path) -> Embedded:
     """
     plan = _build_server_plan(settings, path)
     with translate_disk_errors(plan.folder):
-        earlier = _join_server_clients(plan)
-        running = _find_running_server(plan)
-        if running is None:
-            with hold_file_lock(plan.folder / "start.lock"):
-                running = _find_running_server(plan) or _start_embedded_server(plan, earlier)
-        with _guard:
-            _uses[plan.folder] = ServerUse(plan.folder, plan.name, running, time.monotonic())
-        return running
+        use, running = _join_server_clients(plan), None
+        try:
+            running = _find_running_server(plan)
+            if running is None:
+                with hold_file_lock(plan.folder / "start.lock"):
+                    running = _find_running_server(plan) or _start_embedded_server(plan, use.server)
+            return running
+        finally:
+            _note_server_use(use, running)
+
+
+def make_server_lookup(settings: Settings, path: Path) -> Callable[[], Embedded | None]:
+    """Returns a function that finds the server for these weights: None unless it runs and this process is its client.
+
+    The function starts nothing. Its call counts as use, so that the server is not released right after it. Ask it
+    before you send anything to a server that you have not just connected to: another program may have taken the port of
+    a server that has ended.
+    """
+    return partial(_find_connected_server, _build_server_plan(settings, path))
 
 
 def release_servers() -> None:
@@ -143,10 +162,11 @@ def list_server_uses() -> list[ServerUse]:
 
 
 def release_unused_server(use: ServerUse) -> bool:
-    """Stops being a client of a server that nothing has asked for since ``use`` was listed; returns whether it did.
+    """Stops being a client of a server that nothing has asked for since ``use`` was listed, also of one that did not
+    start; returns whether it did.
 
     The server ends by itself if no other process is its client. The next ``connect_embedded_server`` starts it again,
-    at its earlier address, which clients and counters of tokens know.
+    at its earlier address, which clients know.
     """
     with _guard:
         if _uses.get(use.folder) is not use or use.folder not in _clients:
@@ -187,17 +207,39 @@ def _build_server_plan(settings: Settings, path: Path) -> _Plan:
     )
 
 
-def _join_server_clients(plan: _Plan) -> Embedded | None:
+def _join_server_clients(plan: _Plan) -> ServerUse:
     """Takes the shared clients' lock and holds it until this process ends; waits while a server is just ending.
-    Returns the server as this process last knew it. Nobody releases the server until its use is noted."""
+    Returns the use that begins, with the server as this process last knew it. Nobody releases the server until
+    ``_note_server_use``."""
     with _guard:
-        earlier = use.server if (use := _uses.get(plan.folder)) is not None else None
-        _uses[plan.folder] = ServerUse(plan.folder, plan.name, earlier, math.inf)
         if plan.folder not in _clients:
             descriptor = open_lock(plan.folder / "clients.lock")
             fcntl.flock(descriptor, fcntl.LOCK_SH)
             _clients[plan.folder] = descriptor
-    return earlier
+        earlier = known.server if (known := _uses.get(plan.folder)) is not None else None
+        use = _uses[plan.folder] = ServerUse(plan.folder, plan.name, earlier, math.inf)
+    return use
+
+
+def _note_server_use(use: ServerUse, running: Embedded | None) -> None:
+    """Notes that a use has begun, now. ``running``: None where the server did not start: it may be released unless
+    another thread waits for it, too."""
+    with _guard:
+        if running is not None or _uses.get(use.folder) is use:
+            _uses[use.folder] = replace(use, server=running or use.server, moment=time.monotonic())
+
+
+def _find_connected_server(plan: _Plan) -> Embedded | None:
+    with _guard:
+        use = _uses.get(plan.folder)
+        if use is None or plan.folder not in _clients:
+            return None
+        if use.moment < math.inf:
+            _uses[plan.folder] = replace(use, moment=time.monotonic())
+    try:
+        return _find_running_server(plan)
+    except OSError:
+        return None
 
 
 def _find_running_server(plan: _Plan) -> Embedded | None:
@@ -208,13 +250,18 @@ def _find_running_server(plan: _Plan) -> Embedded | None:
         server = Embedded(state["url"], state["key"], state["pid"], plan.log)
     except (OSError, ValueError, KeyError):
         return None
-    if not is_lock_held(plan.server) or plan.server.read_text() != str(server.pid):
+    if not _is_server_process(plan.server, server.pid):
         return None
     if server not in _checked:
         if not _is_answering_server(server):
             return None
         _checked.add(server)
     return server
+
+
+def _is_server_process(lock: Path, pid: int) -> bool:
+    """Returns whether the process lives that holds the lock of a server, and is this one."""
+    return is_lock_held(lock) and lock.read_text() == str(pid)
 
 
 def _is_answering_server(found: Embedded) -> bool:

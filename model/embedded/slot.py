@@ -18,22 +18,18 @@ CALL: dict[str, Any] = {"id_slot": 0, "cache_prompt": True}
 
 def count_slot_tokens(server: Embedded, seconds: float) -> int:
     """Returns how many tokens the slot holds: 0 in a server that just started."""
-    with _open_slot_client(server, seconds) as client:
-        slots = client.get("/slots").raise_for_status().json()
-    return int(slots[0].get("n_prompt_tokens", 0))
+    return int(_list_slots(server, seconds)[0].get("n_prompt_tokens", 0))
 
 
 def is_slot_working(server: Embedded, seconds: float) -> bool:
     """Returns whether the slot reads a prompt or writes an answer. A server that answers too late is at work; one that
-    cannot be reached is not."""
+    cannot be reached, or whose reply lists no slots, is not."""
     try:
-        with _open_slot_client(server, seconds) as client:
-            slots = client.get("/slots").raise_for_status().json()
+        return any(bool(one.get("is_processing")) for one in _list_slots(server, seconds))
     except httpx2.TimeoutException:
         return True
     except httpx2.HTTPError:
         return False
-    return any(bool(one.get("is_processing")) for one in slots)
 
 
 def read_into_slot(server: Embedded, body: dict[str, Any], seconds: float) -> None:
@@ -50,6 +46,19 @@ def restore_slot(server: Embedded, name: str, seconds: float) -> None:
     """Restores the slot's content from the file ``name``. Waits while the slot is at work; after a failure the slot is
     empty."""
     _post_to_server(server, "/slots/0?action=restore", {"filename": name}, seconds)
+
+
+def _list_slots(server: Embedded, seconds: float) -> list[dict[str, Any]]:
+    """Returns what the server says of its slots, at least of one."""
+    with _open_slot_client(server, seconds) as client:
+        answer = client.get("/slots").raise_for_status()
+    try:
+        slots = answer.json()
+    except (ValueError, RecursionError) as error:
+        raise httpx2.DecodingError("the reply is no JSON", request=answer.request) from error
+    if not isinstance(slots, list) or not slots or not all(isinstance(one, dict) for one in slots):
+        raise httpx2.DecodingError("the reply lists no slots", request=answer.request)
+    return slots
 
 
 def _post_to_server(server: Embedded, path: str, body: dict[str, Any], seconds: float) -> None:

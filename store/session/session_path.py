@@ -13,10 +13,11 @@ from store.search.turn_index_change import record_change
 _SESSION, _BRANCH, _TURN = schema.session.c, schema.branch.c, schema.turn.c
 
 
-def lock_session_row(connection: Connection, session_id: str) -> None:
-    """Keeps other transactions from changing a conversation until this one ends. Whoever takes the number of its next
-    branch locks first: two that take it at once would take the same."""
-    connection.execute(update(schema.session).where(_SESSION.id == session_id).values(revision=_SESSION.revision))
+def lock_session_row(connection: Connection, session_id: str) -> bool:
+    """Keeps other transactions from changing a conversation, or removing it, until this one ends; returns whether it is
+    there. Whoever takes the number of its next branch locks first: two that take it at once would take the same."""
+    locked = update(schema.session).where(_SESSION.id == session_id).values(revision=_SESSION.revision)
+    return connection.execute(locked).rowcount > 0
 
 
 def switch_session_path(connection: Connection, session_id: str, path: Path, at: float | None = None) -> None:

@@ -13,6 +13,7 @@ from sqlalchemy import JSON, ColumnElement, Connection, Text, cast, func, insert
 
 from store.database import schema
 from store.owner import build_owner_condition
+from store.session.session_path import lock_session_row
 
 SideWork = Literal["tracker", "curator"]
 Work = Literal["answer", "summary"] | SideWork
@@ -72,7 +73,10 @@ class Usages:
 
 
 def write_side_usage(connection: Connection, session_id: str, used: SideUsage) -> None:
-    """Writes what calls beside the answers of a conversation took, now. The caller has asked whose it is."""
+    """Writes what calls beside the answers of a conversation took, now; nothing where it was removed meanwhile. The
+    caller has asked whose it is."""
+    if not lock_session_row(connection, session_id):  # unlocked, it could be removed before this row is seen
+        return
     connection.execute(insert(schema.side_call), {"session_id": session_id, "at": time.time(), **asdict(used)})
 
 

@@ -72,8 +72,8 @@ class Curated(WorldRows):
         return StoryFinding(int(new), node.id, node.turn, kind, subject, text, "open", float(row["created"]), mend)  # type: ignore[arg-type]
 
     def note_side_usage(self, node: StoryNode, used: SideUsage) -> None:
-        """Stores what calls beside the answers took for a turn: the tracker's, the curator's. Raises
-        ``WorldUnknown``."""
+        """Stores what calls beside the answers took for a turn: the tracker's, the curator's; nothing where the story
+        is removed at this moment. Raises ``WorldUnknown``."""
         with self._transaction() as connection:
             session_id, _, _ = tree.load_node_place(connection, node.id)  # whose it is
             write_side_usage(connection, session_id, used)

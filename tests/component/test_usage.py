@@ -35,6 +35,14 @@ def test_the_sum_says_what_was_saved_and_what_has_no_price() -> None:
     assert (add_up([row(usd=None)]).usd, add_up([row(usd=0.0)]).usd) == (None, 0.0)
 
 
+def test_a_side_call_without_a_price_has_none_and_a_summary_is_left_out() -> None:
+    rows = [row(), *(replace(row(usd=None), work=work) for work in ("tracker", "curator", "summary"))]
+    assert add_up(rows).unpriced == 2, "nothing notes what a summary cost"
+    priced = replace(row(), work="tracker")
+    lines = list(csv.DictReader(io.StringIO(write_csv([priced, rows[1]], UTC))))
+    assert [line["usd"] for line in lines] == [""], "a sum of some prices is no price"
+
+
 def test_groups_stand_in_the_order_of_their_tokens() -> None:
     groups = group_rows([row("small", 1), row("large", 900), row("small", 2)], lambda each: each.model)
     assert [(name, total.count) for name, total in groups.items()] == [("large", 1), ("small", 2)]

@@ -6,6 +6,7 @@ import os
 import resource
 import signal
 import sqlite3
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -37,6 +38,7 @@ from graph.turn import request
 from graph.turn.agent import Agent, open_agent
 from graph.turn.event import SummaryMade
 from model import scripted
+from model.call.abort import run_beside_call
 from model.modelset import ModelSet
 from model.scripted import ScriptedModel
 from settings import load_settings
@@ -74,6 +76,49 @@ def failing(times: int, error: Any, then: Callable[[list[BaseMessage]], str]) ->
         return error if left[0] >= 0 else then(messages)
 
     return reply
+
+
+def connecting(agent: OpenAgent, connect: Callable[[], object], count: Callable[[str], int] = len) -> Agent:
+    """An agent whose model's server is connected to so, and counts so."""
+    models = scripted.build_scripted_models(answering, summarising)
+    return agent(resolve=lambda: replace(models, connect=connect, count=count))
+
+
+def test_the_models_server_runs_before_the_first_token_of_a_prompt_is_counted(
+    agent: OpenAgent, session: NewSession
+) -> None:
+    steps: list[str] = []
+
+    def count(text: str) -> int:
+        steps.append("count")
+        return len(text)
+
+    bot = connecting(agent, lambda: steps.append("connect"), count)
+    done(say(bot, session(bot), question(1)))
+    assert (steps[0], steps.count("connect")) == ("connect", 1)
+    assert "count" in steps
+
+
+def test_a_server_that_cannot_be_connected_to_fails_no_turn_before_the_model_is_called(
+    agent: OpenAgent, session: NewSession, tmp_path: Path
+) -> None:
+    def connect() -> None:
+        raise EmbeddedFailed(name="m", reason="out of memory", log=tmp_path / "m.log")
+
+    bot = connecting(agent, connect)
+    assert done(say(bot, session(bot), question(1))).answer == answer(1)
+
+
+def test_a_stop_does_not_wait_for_a_server_that_is_starting(agent: OpenAgent, session: NewSession) -> None:
+    stop, ended = threading.Event(), threading.Event()
+
+    def connect() -> None:
+        stop.set()
+        run_beside_call(ended.wait)
+
+    bot = connecting(agent, connect)
+    assert done(say(bot, session(bot), question(1), stop)).stopped
+    ended.set()
 
 
 def test_a_built_in_server_that_cannot_come_back_fails_the_turn_and_its_row_is_written(

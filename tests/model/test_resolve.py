@@ -206,6 +206,7 @@ def running(start: Start, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Em
     server = Embedded(start({"/props": {"default_generation_settings": {"n_ctx": 24_576}}}, key="k"), "k", 1, tmp_path)
     monkeypatch.setattr(weights, "ensure_weights", lambda *_: tmp_path / QWEN25_CODER.file)
     monkeypatch.setattr(llama_server, "connect_embedded_server", lambda *_: server)
+    monkeypatch.setattr(llama_server, "make_server_lookup", lambda *_: lambda: server)
     return server
 
 

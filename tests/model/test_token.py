@@ -97,6 +97,18 @@ def test_a_server_that_goes_away_fails_no_turn_and_is_asked_once(
     assert len(asked) == 1
 
 
+def test_a_server_that_does_not_run_is_not_asked_and_one_that_came_back_elsewhere_is(tokenizing: Upstream) -> None:
+    with tokenizing, Upstream(tokenizes=True, key="new") as moved:
+        address: list[tuple[str, str] | None] = [(tokenizing.url, "k")]
+        count, exact = token.choose_token_counter(_found(tokenizing), lambda: address[0])
+        assert exact
+        before, address[0] = len(tokenizing.others), None
+        assert count("hello there") == token.estimate_tokens("hello there") != 11
+        address[0] = moved.url, "new"
+        assert count("hello there") == 11
+        assert len(tokenizing.others) == before, "another program may listen there by now"
+
+
 def test_text_that_utf8_cannot_hold_is_counted(tokenizing: Upstream) -> None:
     with tokenizing:
         assert token.choose_token_counter(_found(tokenizing))[0]("a\ud800\x00b") == 3

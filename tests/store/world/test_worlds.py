@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,9 @@ from sqlalchemy import event, func, select, text
 
 from errors import Empty, TooLong, WorldTurnRaw, WorldTurnTaken, WorldUnknown
 from store import Store
+from store.database import schema
 from store.database import world_table as table
+from store.session.removal import remove_session
 from store.user.usage import SideUsage
 from store.world.change import Snapshot
 from store.world.record import (
@@ -526,6 +528,45 @@ def test_a_correction_and_the_curator_wait_for_each_other_in_one_order(postgres:
         corrected.result()
     assert Stories(store.worlds).state(store.worlds.node(nodes[-1].id), world).me.location == "탑"
     store.close()
+
+
+def count_side_calls(store: Store) -> int:
+    with store.transaction() as connection:
+        return int(connection.execute(select(func.count()).select_from(schema.side_call)).scalar_one())
+
+
+def test_a_story_that_is_removed_takes_the_usage_with_it_that_comes_at_this_moment(opened: Store, world: World) -> None:
+    (node,) = story(opened, world, 1)
+    used = SideUsage("tracker", "m", 1, 0, 1, None)
+    opened.worlds.note_side_usage(node, used)
+    assert count_side_calls(opened) == 1
+    remaining = [node.session]
+
+    with closing(Store(opened.engine.url.render_as_string(hide_password=False))) as other:
+
+        def remove(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+            if remaining and statement.startswith(("INSERT", "UPDATE")):  # the story was read before
+                other.delete_session(remaining.pop())
+
+        event.listen(opened.engine, "before_cursor_execute", remove)
+        opened.worlds.note_side_usage(node, used)
+    assert not remaining
+    assert count_side_calls(opened) == 0
+
+
+def test_usage_waits_for_a_removal_that_has_begun(postgres: str) -> None:
+    store = Store(postgres)
+    (node,) = story(store, store.worlds.create("안개 나루", "ko", "나루지기"), 1)
+    waiting = text("SELECT count(*) FROM pg_locks WHERE NOT granted")
+    with closing(store), ThreadPoolExecutor(1) as pool:
+        with store.transaction() as removing:
+            assert remove_session(removing, node.session)
+            noted = pool.submit(store.worlds.note_side_usage, node, SideUsage("tracker", "m", 1, 0, 1, None))
+            with store.engine.connect() as connection:
+                until(lambda: noted.done() or connection.execute(waiting).scalar_one())
+            assert not noted.done()
+        noted.result()
+        assert count_side_calls(store) == 0
 
 
 # --- lorebook, vectors, curator ---------------------------------------------------------------------
