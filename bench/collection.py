@@ -59,7 +59,7 @@ def _asked(library: Library, row: Mapping[str, str]) -> tuple[bool, bool, bool]:
     scope = SearchScope(("mine", "product"))
     passages = library.search_all(row["question"], Filters(scope=scope))
     for language in (row["language"], None):  # in the order of ``retrieval.answer.quote``
-        sections = library.sections(row["question"], Filters(language=language, scope=scope))  # type: ignore[arg-type]
+        sections = library.sections(row["question"], Filters(product_language=language, scope=scope))  # type: ignore[arg-type]
         if near := measure_nearness(sections) >= library.near:
             break
     return _right(passages, row), _right(sections, row), near

@@ -115,12 +115,14 @@ EVERYBODYS = SearchScope()
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """The conditions that a passage must meet to be found; ``None`` allows all. ``documents``: ids."""
+    """The conditions that a passage must meet to be found; ``None`` allows all. ``documents``: ids.
+    ``product_language``: limits the product's documents alone, because they say the same in each language."""
 
     doc_type: DocType | None = None
     has_steps: bool | None = None
     language: Language | None = None
     documents: tuple[int, ...] | None = None
+    product_language: Language | None = None
     scope: SearchScope = EVERYBODYS
 
 

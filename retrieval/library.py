@@ -376,8 +376,9 @@ class Library:
             with stopped_by(stop):
                 sheets = self.sheets(scope)
                 calculated = answer_by_table(self, question, answer_language, sheets) if sheets else None
+                conditions = replace(filters or Filters(), scope=scope)
                 return calculated or quote_section(
-                    scoped, question, answer_language, filters=filters, kind=kind, menu=self._settings.menu
+                    scoped, question, answer_language, filters=conditions, kind=kind, menu=self._settings.menu
                 )
         tokens = self._settings.budget_retrieval if budget is None else budget
         options = LookUpOptions(filters, kind, tokens, self._settings.menu, calls)

@@ -116,6 +116,7 @@ class Search:
         self._language, self._channel = language, channel
         self._numbers: dict[tuple[int, str], int] = {}
         self._calls, self._question = 0, ""
+        self._checked: dict[str, LookUp] = {}
         self._first: list[Changing] | None = None
 
     @property
@@ -140,16 +141,22 @@ class Search:
         )
 
     def _has_quotable_section(self, message: str) -> bool:
-        """Returns whether a small model's look-up for a message would quote a section. A library that fails has none:
-        a message that may mean something else does not fail for it."""
-        if self._models.profile.documents != "quoted":
+        """Returns whether a small model's look-up for a message would quote a section. Where it is not known what is
+        near (``Embedder.near``), none would. A library that fails has none: a message that may mean something else does
+        not fail for it. Raises ``Stopped``."""
+        if self._models.profile.documents != "quoted" or not self._library.near:
             return False
-        query, stop = message[:QUERY_CHARS], self._channel.stop
+        query = message[:QUERY_CHARS]
         try:
-            return bool(self._library.look_up(query, self._models, self._language, stop, scope=self._scope).passages)
+            self._checked[query] = self._search_library(query)
+            return bool(self._checked[query].passages)
+        except Stopped:
+            raise
         except GieokError as error:
             log.warning("the documents were not searched for a message that may mean them: %s", error.code)
-            return False
+        except Exception as error:  # whatever fails here, the turn can go on without documents
+            log.error("a message that may mean the documents was not searched: %s", format_error_trace(error))
+        return False
 
     def _table_tools(self) -> Sequence[BaseTool]:
         """Returns ``query_table`` where the documents have tables and the model can write a query."""
@@ -159,25 +166,34 @@ class Search:
         return (query_tool(self._library, sheets, self._language, self._number_passages),) if sheets else ()
 
     def look_up(self, query: str) -> LookUp:
-        """Runs one search with the tool calls that are left of the turn's three (specification 7.8).
+        """Runs one search with the tool calls that are left of the turn's three (specification 7.8), or takes the one
+        that ``_has_quotable_section`` made for this query.
 
         Raises ``ToolException`` when no call is left, ``Stopped``, and the library's errors.
         """
-        left, models = CALLS - self._calls, self._models
-        if left <= 0:
+        models = self._models
+        if self._calls >= CALLS:
             problem = f"The documents were searched {CALLS} times for this question."
             raise ToolException(f"{problem} Answer from what was found, or say that it is not in them.")
-        kind = asked_for(self._question or query)
-        budget = self._settings.budget_retrieval
-        outcome = self._library.look_up(
-            query, models, self._language, self._channel.stop, scope=self._scope, kind=kind, calls=left, budget=budget
-        )
+        outcome = self._checked.pop(query, None) or self._search_library(query)
         self._calls += outcome.calls
         judge_calls = sum(bool(step.prompt_tokens) for step in outcome.trace)
         if judge_calls:
             tokens = (outcome.prompt_tokens, 0, outcome.answer_tokens)
             self._notes.add_tokens(*tokens, models.exact, models, judge_calls, side=True)
         return self._number_passages(outcome)
+
+    def _search_library(self, query: str) -> LookUp:
+        return self._library.look_up(
+            query,
+            self._models,
+            self._language,
+            self._channel.stop,
+            scope=self._scope,
+            kind=asked_for(self._question or query),
+            calls=CALLS - self._calls,
+            budget=self._settings.budget_retrieval,
+        )
 
     def search_before_answer(self, messages: Sequence[AnyMessage]) -> Sequence[Changing]:
         """Searches before the answer, without asking the model (setting ``retrieval_first``). Returns the passages,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import get_args
 
-from retrieval.answer.heading import measure_nearness
+from retrieval.answer.heading import measure_nearness, measure_vector_nearness
 from retrieval.document import Collection, Filters, Hit, SearchScope
 
 BEHIND, FAR_BEHIND = 0.1, 0.3
@@ -17,7 +17,7 @@ BEHIND, FAR_BEHIND = 0.1, 0.3
 before it. 0.06 to 0.15 order the questions of the bench alike. ``FAR_BEHIND`` applies when the question came with
 files, because it then means those files."""
 MARGIN, FAR_MARGIN = 0.025, 0.06
-"""The same two margins for sections, in ``measure_nearness``."""
+"""The same two margins for sections, in ``measure_vector_nearness``."""
 OWN_COVER = 0.5
 """A passage of the user's with at least this share of the question's words stands first, also where the product's words
 fit better: «How do I install it?» means the user's washing machine where its manual was added."""
@@ -46,8 +46,8 @@ def lift_own(order: Sequence[int], preferred: Sequence[bool], cover: Sequence[fl
 
 def search_preferred_first(search: Callable[[Filters], list[Hit]], filters: Filters, near: float) -> list[Hit]:
     """Returns the sections of the first collections and of the others, each group ranked by itself. The first
-    collections lead unless the others are clearly nearer, or unless only the others are near (``Embedder.near``) and
-    the question came without files."""
+    collections lead unless the others are clearly nearer by their vectors, or, where the question came without files,
+    unless only the others are near (``Embedder.near``)."""
     scope, first_collections = filters.scope, choose_first_collections(filters.scope)
     parts = [
         tuple(collection for collection in scope.collections if (collection in first_collections) is preferred)
@@ -64,9 +64,19 @@ def search_preferred_first(search: Callable[[Filters], list[Hit]], filters: Filt
 
 
 def _is_clearly_nearer(others: Sequence[Hit], mine: Sequence[Hit], scope: SearchScope, near: float) -> bool:
-    others_nearness, own_nearness = measure_nearness(others), measure_nearness(mine)
+    difference = measure_vector_nearness(others) - measure_vector_nearness(mine)
     if scope.asked_with_files:
-        return others_nearness - own_nearness > FAR_MARGIN
+        return difference > FAR_MARGIN and is_meant(others, scope, near)
     if mine[0].cover >= OWN_COVER:
         return False
-    return others_nearness - own_nearness > MARGIN or own_nearness < near <= others_nearness
+    return difference > MARGIN or measure_nearness(mine) < near <= measure_nearness(others)
+
+
+def is_meant(hits: Sequence[Hit], scope: SearchScope, near: float) -> bool:
+    """Returns whether a question can mean the first section. One that came with files means those, unless the vectors
+    alone place a section from elsewhere near (``Embedder.near``)."""
+    return (
+        not scope.asked_with_files
+        or any(hit.passage.collection == "session" for hit in hits[:1])
+        or measure_vector_nearness(hits) >= near
+    )

@@ -16,7 +16,8 @@ from retrieval.answer.heading import measure_nearness
 from retrieval.answer.kind import asked_for
 from retrieval.answer.lookup import Cited, LookUp, SearchStep, Sufficiency, Tool
 from retrieval.answer.loop import Searching
-from retrieval.document import Filters, Hit
+from retrieval.answer.prefer import is_meant
+from retrieval.document import Filters, Hit, SearchScope
 from text.language import detect_language
 
 _EVERYWHERE: Tool = "search_all"
@@ -42,12 +43,13 @@ def quote_section(
     the question names. Raises what the library raises.
     """
     began = time.monotonic()
-    hits, tool = list[Hit](), _EVERYWHERE
-    for next_tool, conditions in _list_quote_searches(question, filters or Filters(), kind):
+    asked, hits, tool, nearness = filters or Filters(), list[Hit](), _EVERYWHERE, -1.0
+    for next_tool, conditions in _list_quote_searches(question, asked, kind):
         tool, hits = next_tool, library.sections(question, conditions)
-        if _has_near_hit(library, hits):
+        nearness = _measure_quote_nearness(library, hits, asked.scope)
+        if nearness >= library.near:
             break
-    near = _has_near_hit(library, hits)
+    near = nearness >= library.near
     passages = (_cite_section(library, hits[0]),) if near else ()
     chosen = fallback.choose_fallback(
         hits=len(hits),
@@ -59,31 +61,33 @@ def quote_section(
         menu=menu,
     )
     seconds = time.monotonic() - began
-    reason = "" if near else _explain_missing_quote(library, hits)
+    reason = "" if near else _explain_missing_quote(hits, nearness, library.near)
     step = SearchStep(tool, {"query": question}, tuple(hits), None, reason, search_seconds=seconds)
     sufficiency: Sufficiency = "not_judged" if near else "empty"
     return LookUp(question, language, passages, (step,), sufficiency, fallback=chosen, seconds=seconds)
 
 
 def _list_quote_searches(question: str, asked: Filters, kind: Filters | None) -> Iterator[tuple[Tool, Filters]]:
-    """Yields the searches in turn: the kind that the question names, the question's language, everything allowed."""
+    """Yields the searches in turn: the kind that the question names, the product's documents in the question's language
+    beside all of the user's, everything allowed."""
     named = asked_for(question) if kind is None else kind
-    if named != Filters() and asked == Filters():
-        yield "search_by_metadata", named
+    if named != Filters() and asked == Filters(scope=asked.scope):
+        yield "search_by_metadata", replace(named, scope=asked.scope)
     if asked.language is None:
-        yield _EVERYWHERE, replace(asked, language=detect_language(question))
+        yield _EVERYWHERE, replace(asked, product_language=detect_language(question))
     yield _EVERYWHERE, asked
 
 
-def _has_near_hit(library: Searching, hits: Sequence[Hit]) -> bool:
-    return bool(hits) and measure_nearness(hits) >= library.near
+def _measure_quote_nearness(library: Searching, hits: Sequence[Hit], scope: SearchScope) -> float:
+    """Returns the nearness of the first section; -1 where the question cannot mean it."""
+    return measure_nearness(hits) if is_meant(hits, scope, library.near) else -1.0
 
 
-def _explain_missing_quote(library: Searching, hits: Sequence[Hit]) -> str:
+def _explain_missing_quote(hits: Sequence[Hit], nearness: float, near: float) -> str:
     """Returns why nothing is quoted: nothing was found, nothing came near, or the nearest sections may be meant."""
     if not hits:
         return "empty"
-    return "unsure" if measure_nearness(hits) >= library.near - UNSURE else "unrelated"
+    return "unsure" if nearness >= near - UNSURE else "unrelated"
 
 
 def _cite_section(library: Searching, hit: Hit) -> Cited:

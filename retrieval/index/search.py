@@ -60,6 +60,8 @@ class RevisionView:
         if filters.documents is not None:
             documents = frozenset(filters.documents)
             masks.append(np.asarray([slot.document_id in documents for slot in self.slots], bool))
+        if filters.product_language is not None:
+            masks.append(~self._mask("collection", "product") | self._mask("language", filters.product_language))
         within = self._within(filters.scope, attached)
         masks += [] if within.all() else [within]
         return np.logical_and.reduce(masks) if masks else None

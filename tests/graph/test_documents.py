@@ -29,9 +29,10 @@ from graph.turn.agent import Agent
 from graph.turn.event import ContextBuilt, Token, ToolFinished, ToolStarted
 from graph.turn.memory.confirm import open_asks
 from model import scripted
+from model.call.stream import Stopped
 from model.embedding import Vectors
 from model.profile import SMALL
-from retrieval import Library
+from retrieval import Library, LookUp
 from retrieval.product_docs import OWN, first_run
 from store.export.transcript import render_transcript
 from tests.graph.conftest import OpenAgent, Route
@@ -506,12 +507,38 @@ MAYBE = "Is my data safe with you?"
 """A question that the router sends nowhere, although it may mean the documents."""
 
 
+def looking(agent: Agent, near: float, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Sets from where a section is near; returns the queries of the look-ups to come."""
+    library, asked = agent.library, list[str]()
+    assert library is not None
+    library._embedder.near = near
+    look_up = library.look_up
+
+    def noted(query: str, *values: Any, **named: Any) -> LookUp:
+        asked.append(query)
+        return look_up(query, *values, **named)
+
+    monkeypatch.setattr(library, "look_up", noted)
+    return asked
+
+
 def test_a_small_model_s_question_that_may_mean_the_documents_is_quoted_a_near_section(
-    reading: Reading, session: NewSession
+    reading: Reading, session: NewSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     near = reading((), profile=SMALL)
+    asked = looking(near, 0.1, monkeypatch)
     assert "[1]" in done(say(near, own := session(near), MAYBE)).answer
     assert [each["name"] for each in steps(near, own)] == ["search_documents"]
+    assert asked == [MAYBE], "what was found while it was in doubt is quoted"
+
+
+def test_where_nobody_knows_what_is_near_such_a_question_is_no_search(
+    reading: Reading, session: NewSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = reading(("It is.",), profile=SMALL)
+    asked = looking(agent, 0.0, monkeypatch)
+    assert done(say(agent, own := session(agent), MAYBE)).answer == "It is."
+    assert (steps(agent, own), asked) == ([], [])
 
 
 def test_without_a_near_section_such_a_question_is_no_search(reading: Reading, session: NewSession) -> None:
@@ -522,19 +549,44 @@ def test_without_a_near_section_such_a_question_is_no_search(reading: Reading, s
     assert steps(agent, own) == []
 
 
+@pytest.mark.parametrize(
+    ("error", "logged"),
+    [
+        (EmbeddingFailed(model="words", reason="it is away"), "may mean them: embedding_failed"),
+        (ValueError(f"nobody may read «{MAYBE}»"), "was not searched: ValueError"),
+    ],
+    ids=["known", "unexpected"],
+)
 def test_a_library_that_fails_is_no_failure_of_such_a_question(
-    reading: Reading, session: NewSession, caplog: pytest.LogCaptureFixture
+    reading: Reading, session: NewSession, caplog: pytest.LogCaptureFixture, error: Exception, logged: str
 ) -> None:
     class Mute(Words):
+        near = 0.1
+
         def query(self, text: str) -> Vectors:
-            raise EmbeddingFailed(model=self.name, reason="it is away")
+            raise error
 
     filled = reading(("It is.",), profile=SMALL)
     agent = replace(filled, library=Library(filled.settings, filled.store, Mute()))
     assert done(say(agent, own := session(agent), MAYBE)).answer == "It is."
     assert steps(agent, own) == []
-    assert "may mean them: embedding_failed" in caplog.text
+    assert logged in caplog.text
     assert MAYBE not in caplog.text
+
+
+def test_a_stop_while_such_a_question_is_looked_up_ends_the_turn(reading: Reading, session: NewSession) -> None:
+    class Stopping(Words):
+        near = 0.1
+
+        def query(self, text: str) -> Vectors:
+            raise Stopped
+
+    filled = reading((), profile=SMALL)
+    agent = replace(filled, library=Library(filled.settings, filled.store, Stopping()))
+    say(agent, own := session(agent), MAYBE)
+    turn = agent.store.turn(own, 1)
+    assert turn is not None
+    assert turn.status == "stopped"
 
 
 def test_a_small_model_s_next_turn_has_what_it_answered_and_no_passage(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,13 @@ import pytest
 from sqlalchemy import text
 
 from model import scripted
+from model.embedding import built_in
 from model.profile import SMALL, STRONG
 from retrieval import Filters, Library, product_docs
 from retrieval.change import build_upload_source
 from retrieval.document import Collection, SearchScope
 from retrieval.product_docs import first_run
-from tests.retrieval.conftest import Opened, Words
+from tests.retrieval.conftest import Opened, Words, libraries
 from tests.retrieval.test_loop import said
 
 PEARS = ("pears.md", b"# Pears\n\n## Harvest\n\nPears are picked in September.\n")
@@ -137,6 +139,82 @@ def test_what_only_the_product_says_comes_first_all_the_same(library: Library) -
     library.move("product", library.documents()[0].id)
     library.add([("mine.md", PEARS[1])])
     assert first(library, SearchScope(), "How is the compression rate changed?") == ["product.md", "product.md"]
+
+
+def test_the_products_documents_alone_are_limited_to_a_language(library: Library) -> None:
+    for language, file in (("en", b"# Pears\n\nHarvest of pears."), ("ko", "# Pears\n\n배를 거두는 때".encode())):
+        library.add([(f"product-{language}.md", file)], collection="product")
+        library.add([(f"mine-{language}.md", file)])
+    filters = Filters(product_language="en", scope=SearchScope(("mine", "product")))
+    found = {hit.passage.name for hit in library.sections("pears", filters)}
+    assert found == {"product-en.md", "mine-en.md", "mine-ko.md"}
+
+
+LEASE = """# Lease of the flat
+
+## Notice
+
+The tenant may end the lease with three months of notice.
+
+## Pets
+
+Cats are allowed. A dog needs the consent of the landlord.
+"""
+MINUTES = """# 3월 운영위원회 회의록
+
+## 예산
+
+올해 행사 예산은 320만 원으로 정했다.
+
+## 담당자
+
+포스터는 김소라, 음식은 박준호, 청소는 이민정이 맡는다.
+"""
+
+
+@pytest.fixture(scope="module")
+def manual(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
+    """The manual with its real vectors, and conversations with a file each, one of which could not be read."""
+    with libraries(tmp_path_factory.mktemp("manual")) as open_:
+        library = open_(built_in())
+        first_run(library)
+        attach(library, "en", ("lease.md", LEASE.encode()))
+        attach(library, "ko", ("minutes.md", MINUTES.encode()))
+        attach(library, "unread", ("empty.md", b""))
+        yield library
+
+
+@pytest.mark.parametrize(
+    ("session", "question", "label"),
+    [
+        ("en", "Summarise the file.", ""),
+        ("en", "How do I delete it?", ""),
+        ("en", "How long is it?", ""),
+        ("en", "What is this document about?", ""),
+        ("en", "이 파일 요약해 줘", ""),
+        ("ko", "요약해 줘", ""),
+        ("unread", "요약해 줘", ""),
+        ("ko", "영어로 번역해 줘.", ""),
+        ("ko", "What does it say?", ""),
+        ("ko", "How big is the budget?", ""),
+        ("en", "May I end the lease early?", "lease.md › Notice"),
+        ("ko", "예산이 얼마야?", "minutes.md › 예산"),
+        (
+            "en",
+            "How do I switch on dark mode?",
+            "faq/en/chat.md › How do I switch to dark mode, or change the language",
+        ),
+        ("ko", "Gieok을 쓰려면 API 키가 필요해?", "faq/ko/models.md › API 키가 꼭 필요한가요?"),
+    ],
+)
+def test_a_question_that_came_with_files_is_not_answered_from_the_manual_unless_it_means_it(
+    manual: Library, session: str, question: str, label: str
+) -> None:
+    models = scripted.build_scripted_models(profile=SMALL)
+    scope = SearchScope(session=session, asked_with_files=True)
+    found = manual.look_up(question, models, scope=scope)
+    assert [cited.passage.label.startswith(label) for cited in found.passages] == ([True] if label else [])
+    assert found.trace[-1].reason == ("" if label else "unrelated")
 
 
 def test_documents_of_an_earlier_version_are_put_where_they_belong(

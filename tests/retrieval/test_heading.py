@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 
 from model.embedding import BuiltIn, Vectors, built_in
-from retrieval.answer.heading import LEAD, WORDS, build_heading_text, measure_nearness, rank_sections
+from retrieval.answer.heading import (
+    LEAD,
+    WORDS,
+    build_heading_text,
+    measure_nearness,
+    measure_vector_nearness,
+    rank_sections,
+)
 from retrieval.product_docs import first_run
 from tests.retrieval.conftest import Opened
 from tests.retrieval.test_loop import hit
@@ -47,6 +54,14 @@ def test_nearness_is_the_mean_cosine_and_parts_of_the_lead_and_of_the_words() ->
     assert measure_nearness([replace(first, cover=0.0)]) == pytest.approx(0.85)
     assert measure_nearness([first]) == pytest.approx(0.85 + WORDS * 0.3)
     assert measure_nearness([first, second]) == pytest.approx(0.85 + WORDS * 0.3 + LEAD * 0.2)
+
+
+def test_nearness_by_the_vectors_alone_leaves_the_words_out_of_the_lead_too() -> None:
+    vectors = rows(Y, BOTH)
+    plain, worded = (rank_sections([hit(1), replace(hit(2), cover=cover)], X, vectors, vectors) for cover in (0.5, 0.9))
+    assert measure_nearness(worded) > measure_nearness(plain)
+    assert measure_vector_nearness(worded) == pytest.approx(measure_vector_nearness(plain))
+    assert measure_vector_nearness([]) == -1.0
 
 
 @pytest.mark.parametrize(

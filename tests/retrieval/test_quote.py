@@ -10,10 +10,12 @@ import pytest
 from retrieval import Filters, Hit, LookUp
 from retrieval.answer.fallback import NOT_FOUND, NOT_READY
 from retrieval.answer.quote import SECTION_CHARS, quote_section
+from retrieval.document import Collection, SearchScope
 from tests.retrieval.test_loop import WHERE, Shelf, passage
 
 NEAR = 0.875
-HERE = Filters(language="en")
+HERE = Filters(product_language="en")
+WITH_FILES = Filters(scope=SearchScope(session="a", asked_with_files=True))
 
 
 def far(id_: int) -> Hit:
@@ -98,4 +100,28 @@ def test_what_that_kind_has_not_is_looked_for_everywhere(there: list[Hit]) -> No
 def test_filters_of_the_caller_hold() -> None:
     shelf = Shelf([far(1)], [far(1)])
     assert not run(shelf, WHERE, filters=Filters("guide")).passages
-    assert [asked for _, _, asked in shelf.asked] == [Filters("guide", language="en"), Filters("guide")]
+    assert [asked for _, _, asked in shelf.asked] == [Filters("guide", product_language="en"), Filters("guide")]
+
+
+@pytest.mark.parametrize(
+    ("collection", "filters", "cosine", "reason"),
+    [
+        ("product", WITH_FILES, 0.87, "unrelated"),
+        ("mine", WITH_FILES, 0.87, "unrelated"),
+        ("session", WITH_FILES, 0.87, ""),
+        ("product", WITH_FILES, 0.88, ""),
+        ("product", Filters(), 0.87, ""),
+    ],
+)
+def test_a_question_that_came_with_files_means_others_only_where_their_vectors_are_near(
+    collection: Collection, filters: Filters, cosine: float, reason: str
+) -> None:
+    hit = replace(far(1), passage=replace(passage(1), collection=collection), cosine=cosine, heading=cosine, cover=0.5)
+    found = run(Shelf([hit], [hit]), filters=filters)
+    assert (found.trace[0].reason, bool(found.passages)) == (reason, not reason)
+
+
+def test_the_kind_that_a_question_with_files_names_is_looked_through_first() -> None:
+    shelf = Shelf([near(1)])
+    run(shelf, WHERE, filters=WITH_FILES)
+    assert shelf.asked[0] == ("sections", WHERE, replace(WITH_FILES, doc_type="faq"))
