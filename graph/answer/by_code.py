@@ -17,6 +17,7 @@ from langchain_core.messages import AnyMessage, ToolMessage
 
 from graph.choice.question import has_unread
 from prompt import render_prompt
+from retrieval.answer.file_part import REASON as GIVEN
 from retrieval.answer.tool import NAME as SEARCH
 from text.fence import find_words
 
@@ -62,11 +63,11 @@ def _render_search_answer(result: ToolMessage, question: str, language: str) -> 
     """Returns the best section; after a fallback, its sentence (specification 7.5) and the nearest sections.
 
     Returns None when nothing came near the question, so that the model answers: a wrong guess that the documents were
-    meant must not cost the answer.
+    meant must not cost the answer. So also when the model is given the user's files to read.
     """
     look_up = result.artifact or {}
     step = (look_up.get("trace") or [{}])[-1]
-    if step.get("reason") == "unrelated":
+    if step.get("reason") in ("unrelated", GIVEN):
         return None
     sentence = str((look_up.get("fallback") or {}).get("text") or "")
     nearest = "\n".join(f"- {hit['label']}" for hit in step.get("hits", ())[:NEAREST])

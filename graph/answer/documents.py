@@ -30,6 +30,7 @@ from graph.turn.runtime import Notes
 from model.call.stream import Stopped
 from model.modelset import ModelSet
 from prompt import render_prompt
+from retrieval.answer.file_part import REASON as GIVEN
 from retrieval.answer.kind import asked_for
 from retrieval.answer.lookup import LookUp
 from retrieval.answer.loop import CALLS
@@ -148,8 +149,8 @@ class Search:
             return False
         query = message[:QUERY_CHARS]
         try:
-            self._checked[query] = self._search_library(query)
-            return bool(self._checked[query].passages)
+            found = self._checked[query] = self._search_library(query)
+            return bool(found.passages) and found.trace[-1].reason != GIVEN
         except Stopped:
             raise
         except GieokError as error:

@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 from graph.answer.documents import find_turn_citations, list_document_tools, look_ups
+from graph.context.exact_prompt import rebuild_exact_prompt
 from graph.turn.agent import Agent
 from graph.turn.session.trash import DAY
 from model.profile import SMALL
@@ -49,6 +50,26 @@ def test_another_conversation_is_not_even_offered_the_search(reading: Reading, s
     assert "search_documents" not in str(prompt[0].text)
     assert look_ups(steps(agent, other)) == []
     assert list_document_tools(agent, agent.store.session(other)) == ()
+
+
+def test_a_small_model_reads_the_file_that_nothing_is_quoted_from(
+    reading: Reading, session: NewSession, route: Route
+) -> None:
+    """With the file's message and later; a message that only may mean documents brings no file."""
+    route("sum it up", "search_documents", query="Please sum it up again.")
+    agent = reading(("It is about fruit.", "Fruit.", "Yes."), files=(), profile=SMALL)
+    assert agent.library is not None
+    agent.library._embedder.near = 2.0  # nothing is as near
+    attach(agent, own := session(agent), FILE)
+    assert done(say(agent, own, "Summarise the file.")).answer == "It is about fruit."
+    assert find_turn_citations(steps(agent, own))[1]["document"]
+    say(agent, own, "Please sum it up again.")
+    say(agent, own, "Is my data safe with you?")
+    shown = [str(prompt[-2].text) for prompt in prompts(agent)]
+    assert ["ripen in September" in text for text in shown] == [True, True, False]
+    assert [str(prompt[-1].text) for prompt in prompts(agent)][:1] == ["Summarise the file."]
+    assert rebuild_exact_prompt(agent, own, 1).proven
+    assert [len(steps(agent, own, number)) for number in (1, 2, 3)] == [1, 1, 0]
 
 
 def test_what_the_conversation_leaves_out_is_not_searched(reading: Reading, session: NewSession) -> None:
