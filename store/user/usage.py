@@ -12,10 +12,10 @@ from typing import Any, Literal
 from sqlalchemy import JSON, ColumnElement, Connection, Text, cast, func, insert, select, type_coerce
 
 from store.database import schema
-from store.owner import build_owner_condition
+from store.owner import build_owner_condition, check_session
 from store.session.session_path import lock_session_row
 
-SideWork = Literal["tracker", "curator"]
+SideWork = Literal["tracker", "curator", "aside"]
 Work = Literal["answer", "summary"] | SideWork
 _TURN, _SUMMARY, _SESSION, _CALL = schema.turn.c, schema.summary.c, schema.session.c, schema.side_call.c
 
@@ -42,8 +42,9 @@ class UsageRow:
 
 @dataclass(frozen=True, slots=True)
 class SideUsage:
-    """What calls beside the answers took: of the tracker, which reads what a turn of a story changed, or of its
-    curator. ``usd``: None where the price is not known; ``cache_usd``: what the provider's cache saved."""
+    """What calls beside the answers took: of the tracker, which reads what a turn of a story changed, of its curator,
+    or of a side question, which leaves no other row. ``usd``: None where the price is not known; ``cache_usd``: what
+    the provider's cache saved."""
 
     work: SideWork
     model: str
@@ -70,6 +71,12 @@ class Usages:
             kinds = (_read_turn_usage, _read_written_summaries, _read_side_calls)
             rows = [row for read in kinds for row in read(connection, moment)]
         return sorted(rows, key=lambda row: row.moment)
+
+    def note(self, session_id: str, used: SideUsage) -> None:
+        """Stores what calls beside the answers of a conversation took, now. Raises ``SessionUnknown``."""
+        with self._transaction() as connection:
+            check_session(connection, session_id)
+            write_side_usage(connection, session_id, used)
 
 
 def write_side_usage(connection: Connection, session_id: str, used: SideUsage) -> None:

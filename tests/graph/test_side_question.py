@@ -64,6 +64,22 @@ def test_it_is_given_what_the_next_message_is_given_and_stores_nothing(agent: Op
     assert "".join(last_prompt(one)).count(question(50)) == 1  # the message, not the side question before it
 
 
+def test_what_it_took_stands_in_the_usage(agent: OpenAgent, session: NewSession) -> None:
+    one = agent()
+    talked = session(one)
+    talk(one, talked, (1,))
+    ask_aside(one, talked, question(50))
+    stop = threading.Event()
+    pieces = stream_side_answer(one, talked, question(60), stop)
+    next(pieces)
+    stop.set()
+    list(pieces)
+    used = [row for row in one.store.usages.read_since(0) if row.work == "aside"]
+    assert [(row.session_id, row.prompt_tokens > 20, row.answer_tokens > 0) for row in used] == [
+        (talked, True, True)
+    ] * 2
+
+
 def test_nothing_of_it_is_remembered_until_it_is_kept(agent: OpenAgent) -> None:
     one = ready(agent(noting, folding, memory=True))
     own = one.store.create_session("en", 0.3).id

@@ -28,6 +28,7 @@ from store.owner import EVERYONE, ME
 from store.search.turn_index import NewRow, PastTurn, Revision, TurnKey
 from store.session.options import AnswerOptions
 from store.turn.image import StoredImage
+from store.user.usage import SideUsage
 from tests.store.second_writer import second_writer
 
 Call = Callable[[], object]
@@ -248,6 +249,7 @@ def arguments(world: World, function: Callable[..., object], session_id: str) ->
         "made": [([1, 2, 3], {"turns": [1, 2, 3], "record": {"summary": "taken"}, "origin": "model"})],
         "limit": 50,
         "chars": 9,
+        "used": SideUsage("aside", "m", 1, 0, 1, None),
         "moment": 1e12,
         "at": 5.0,
         "since": 0.0,
