@@ -35,6 +35,8 @@ many tokens from there as a draft, which it checks in one go. Copying is faster,
 (decision 8)."""
 LINGER = 2.0
 _LOOK = 0.5
+LOCK_SECONDS = 1.0
+"""How long the lock of the server is tried for."""
 
 
 def serve_embedded_model(arguments: list[str] | None = None) -> None:
@@ -63,10 +65,13 @@ def serve_embedded_model(arguments: list[str] | None = None) -> None:
 
 def _take_server_lock(path: Path) -> int | None:
     """Takes the lock of the one server until this process ends, and writes this process's id into the file. Returns
-    None when another server holds the lock."""
-    descriptor = open_lock(path)
-    if not try_lock(descriptor):
-        return None
+    None when another server holds the lock for ``LOCK_SECONDS``: whoever only looks whether a server runs holds it,
+    too, but for a moment (``is_lock_held``)."""
+    descriptor, until = open_lock(path), time.monotonic() + LOCK_SECONDS
+    while not try_lock(descriptor):
+        if time.monotonic() >= until:
+            return None
+        time.sleep(0.01)
     os.truncate(descriptor, 0)
     os.write(descriptor, str(os.getpid()).encode())
     return descriptor

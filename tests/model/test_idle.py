@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -18,9 +19,10 @@ from langchain_core.messages import HumanMessage
 from errors import EmbeddedFailed
 from model.call import token
 from model.choice import resolve
-from model.embedded import idle, llama_server, slot
+from model.embedded import idle, llama_server, serve, slot
 from model.embedded.idle import IdleWatch, release_idle_servers
 from model.embedded.llama_server import Embedded
+from model.file_lock import open_lock, try_lock
 from tests.model.test_embedded import client, given, gone_within, kill, lives, pid_of
 from tests.stub.upstream import Upstream
 from tests.wait import until
@@ -210,3 +212,16 @@ def test_a_watch_without_a_time_never_looks() -> None:
     watch = IdleWatch(lambda: "", 0)
     watch.start()
     assert watch._thread is None
+
+
+def test_a_look_at_the_lock_keeps_no_server_from_starting(tmp_path: Path) -> None:
+    """Whoever looks whether a server runs takes its lock for a moment."""
+    lock = tmp_path / "server.lock"
+    looking = open_lock(lock)
+    assert try_lock(looking)
+    threading.Timer(0.2, os.close, (looking,)).start()
+    taken = serve._take_server_lock(lock)
+    assert taken is not None
+    assert lock.read_text() == str(os.getpid())
+    assert serve._take_server_lock(lock) is None
+    os.close(taken)
