@@ -1,7 +1,7 @@
 """A session's title: the first words of its question, or a model's title from a short side call (design 3.9).
 
 Shows ``plan_session_title`` to ``graph.turn``.
-May import ``graph.turn.process``, ``store``, ``model``, ``prompt`` and ``text``.
+May import ``graph.turn.process``, ``world.prompt.side_call``, ``store``, ``model``, ``prompt`` and ``text``.
 
 The user's own title always wins. A model writes a title after the first answered turn, and once more after turn 4, when
 the subject of the conversation is clearer. Without a good title from the model, the first words stay.
@@ -13,11 +13,14 @@ import logging
 import threading
 from collections.abc import Callable
 
+from langchain_core.messages import AIMessage
+
 from errors import GieokError, SessionUnknown
 from graph.title import by_model
 from graph.title.by_model import LAST_TURN
 from graph.turn.process.engine import TurnEngine
 from store import Session
+from world.prompt.side_call import sum_side_calls
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +49,13 @@ def _build_title_work(engine: TurnEngine, session_id: str, number: int) -> Calla
             turns = [turn for turn in engine.store.turns_between(session_id, 1, number) if turn.answer]
             if not turns or not _is_title_due(session, number):
                 return
-            title = by_model.make_model_title(turns, engine.models(), session.language, stop)
+            models = engine.models()
+
+            def note(reply: AIMessage) -> None:
+                if used := sum_side_calls("title", [reply], models.side_name, models):
+                    engine.store.usages.note(session_id, used)
+
+            title = by_model.make_model_title(turns, models, session.language, stop, note)
             if title:
                 engine.store.set_model_title(session_id, title)
         except SessionUnknown:  # deleted meanwhile

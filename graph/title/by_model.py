@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from langchain_core.messages import HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
 import prompt
 from model.call.stream import complete_answer
@@ -33,9 +33,14 @@ _WORD = {"ko": re.compile(r"[A-Za-z]{2,}|[\u3040-\u30ff\u4e00-\u9fff]+"), "en": 
 
 
 def make_model_title(
-    turns: Sequence[TurnRow], models: ModelSet, default: Language, stop: threading.Event | None = None
+    turns: Sequence[TurnRow],
+    models: ModelSet,
+    default: Language,
+    stop: threading.Event | None = None,
+    note: Callable[[AIMessage], None] = lambda _: None,
 ) -> str | None:
     """Returns a title of at most ``CHARS`` characters in the conversation's language, or None when the model gave none.
+    ``note`` is called with the model's reply, which is paid for in any case.
 
     Raises ``Stopped`` when ``stop`` was set, and the model's own errors.
     """
@@ -49,6 +54,7 @@ def make_model_title(
         HumanMessage(_build_title_request(exchanges, language)),
     ]
     answer = complete_answer(models.utility, messages, stop=stop)
+    note(answer)
     return _tidy_title(answer.text, language, whole)
 
 

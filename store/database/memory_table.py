@@ -96,6 +96,7 @@ version = Table(
     Column("entities", PlainData, nullable=False),
     Column("record", PlainData, nullable=False),
     Index("memory_text_of_session", "tenant", "session", "id"),
+    Index("memory_text_created", "created"),
     sqlite_autoincrement=True,
 )
 """``branch``, ``turn``: the last turn taken in; it is there as long as the session's path holds that turn.

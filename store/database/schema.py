@@ -482,7 +482,8 @@ side_call = Table(
     Index("side_call_session", "session_id"),
 )
 """What calls beside a conversation's answers took that leave no other row: those of the tracker and of the curator of a
-story, and side questions (``store.user.usage``). ``at``: Unix seconds. ``usd``: null where the price is not known."""
+story, side questions and titles (``store.user.usage``). ``at``: Unix seconds. ``usd``: null where the price is not
+known."""
 
 wording = Table(
     "wording",

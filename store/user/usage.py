@@ -11,18 +11,20 @@ from typing import Any, Literal
 
 from sqlalchemy import JSON, ColumnElement, Connection, Text, cast, func, insert, select, type_coerce
 
-from store.database import schema
+from store.database import memory_table, schema
 from store.owner import build_owner_condition, check_session
 from store.session.session_path import lock_session_row
 
-SideWork = Literal["tracker", "curator", "aside"]
-Work = Literal["answer", "summary"] | SideWork
+SideWork = Literal["tracker", "curator", "aside", "title"]
+Work = Literal["answer", "summary", "memory"] | SideWork
 _TURN, _SUMMARY, _SESSION, _CALL = schema.turn.c, schema.summary.c, schema.session.c, schema.side_call.c
+_VERSION = memory_table.version.c
 
 
 @dataclass(frozen=True, slots=True)
 class UsageRow:
-    """The calls of one turn, of one summary that a model wrote, or of one piece of side work. ``moment``: Unix seconds.
+    """The calls of one turn, of one summary or version of memory that a model wrote, or of one piece of side work.
+    ``moment``: Unix seconds.
     ``model``: empty in rows of versions that did not note it. ``usd``: None where the price is not known.
     ``saved_tokens``: what the last prompt was shorter by than with the whole history; ``cache_usd``: what the
     provider's cache saved."""
@@ -43,8 +45,8 @@ class UsageRow:
 @dataclass(frozen=True, slots=True)
 class SideUsage:
     """What calls beside the answers took: of the tracker, which reads what a turn of a story changed, of its curator,
-    or of a side question, which leaves no other row. ``usd``: None where the price is not known; ``cache_usd``: what
-    the provider's cache saved."""
+    of a side question or of a title, which leave no other row. ``usd``: None where the price is not known;
+    ``cache_usd``: what the provider's cache saved."""
 
     work: SideWork
     model: str
@@ -65,10 +67,11 @@ class Usages:
         """Returns what was used since a moment (Unix seconds), oldest first: by every version of a turn, also in
         conversations that were put away, and not by turns and summaries that were copied or came out of a file.
 
-        Takes one query for turns, one for summaries and one for side calls; each reads only rows of this time.
+        Takes one query for turns, one for summaries, one for versions of memory and one for side calls; each reads only
+        rows of this time.
         """
         with self._transaction() as connection:
-            kinds = (_read_turn_usage, _read_written_summaries, _read_side_calls)
+            kinds = (_read_turn_usage, _read_written_summaries, _read_written_memory, _read_side_calls)
             rows = [row for read in kinds for row in read(connection, moment)]
         return sorted(rows, key=lambda row: row.moment)
 
@@ -144,6 +147,25 @@ def _read_written_summaries(connection: Connection, moment: float) -> list[Usage
             *(row.prompt_tokens, 0, row.answer_tokens, None),
         )
         for row in connection.execute(query)
+    ]
+
+
+def _read_written_memory(connection: Connection, moment: float) -> list[UsageRow]:
+    """Returns the versions of memory that a model wrote, each with the tries before it that were rejected."""
+    query = (
+        select(_VERSION.created, _VERSION.session, _SESSION.title, _VERSION.record)
+        .join(schema.session, _SESSION.id == _VERSION.session)
+        .where(_VERSION.created >= moment, _VERSION.created >= _SESSION.created)
+        .where(build_owner_condition(connection, _SESSION.owner))
+    )
+    found = [(row, dict(row.record.get("cost") or {})) for row in connection.execute(query)]
+    return [
+        UsageRow(
+            *(row.created, row.session, row.title, "memory", str(cost.get("model") or "")),
+            *(int(cost["prompt_tokens"]), 0, int(cost.get("answer_tokens") or 0), None),
+        )
+        for row, cost in found
+        if cost.get("prompt_tokens")
     ]
 
 

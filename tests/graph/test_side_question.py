@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -78,6 +79,20 @@ def test_what_it_took_stands_in_the_usage(agent: OpenAgent, session: NewSession)
     assert [(row.session_id, row.prompt_tokens > 20, row.answer_tokens > 0) for row in used] == [
         (talked, True, True)
     ] * 2
+
+
+def test_memory_and_titles_stand_in_the_usage_once(agent: OpenAgent) -> None:
+    one = ready(agent(noting, folding, memory=True, titles=True))
+    own = one.store.create_session("en", 0.3).id
+    tell(one, own, range(1, 9))
+    settled(one)
+    copied = one.fork(own, 8)
+    used = Counter((row.work, row.session_id) for row in one.store.usages.read_since(0) if row.prompt_tokens)
+    assert one.memory is not None
+    folds = [each for each in one.memory.reader.read_versions(one.tenant, own) if each.origin == "fold"]
+    assert used["memory", own] == len(folds) > 0
+    assert used["title", own] > 0
+    assert copied not in {session for _, session in used}, "what was copied was paid for once"
 
 
 def test_nothing_of_it_is_remembered_until_it_is_kept(agent: OpenAgent) -> None:

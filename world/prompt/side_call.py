@@ -1,4 +1,4 @@
-"""What the calls beside a story's answers took: those of the tracker and of the curator."""
+"""What calls beside the answers took: those of a story's tracker and curator, side questions, titles."""
 
 from __future__ import annotations
 

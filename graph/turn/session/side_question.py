@@ -12,21 +12,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langchain_core.messages.ai import UsageMetadata
 
 from errors import EmptyAnswer, SessionBusy, SessionDeleted, StorySideQuestion, TurnUnknown
 from graph.context.preview import build_upcoming_prompt
 from graph.context.prompt import raw_tokens
 from graph.turn.process.engine import TurnEngine
 from graph.turn.request import check_message
-from graph.turn.runtime import Notes, build_call_arguments
+from graph.turn.runtime import build_call_arguments
 from graph.turn.session.repair import complete_last_turn, settle_last_turn
 from model.call import token
 from model.call.stream import read_token_usage, stream_answer
 from model.call.thought import is_moved
 from store import GivenTurn, Session
 from store.path import Path, cut_path_before
-from store.user.usage import SideUsage
 from text.clean import clean_text
+from world.prompt.side_call import sum_side_calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,23 +56,25 @@ def stream_side_answer(
     if engine.store.status(session) == "running":  # the next message's context is not known before its answer
         with engine.hold(session_id) as session:  # raises while it answers; free where a process died in mid-answer
             complete_last_turn(engine, session)
-    pieces, models, notes = list[str](), engine.models(), Notes()
+    pieces, models, counted = list[str](), engine.models(), list[AIMessage]()
     with engine.background.turn(lambda _key: False, engine.yields):
         prompt, _ = build_upcoming_prompt(engine, session_id, question, cites=False)
         options = build_call_arguments(engine.store.options.of(session_id))
         for chunk in stream_answer(models.chat, prompt.messages, stop=halt, **options):
             if read_token_usage(chunk)[-1]:
-                notes.add(chunk, models)
+                counted.append(chunk)
             if is_moved(chunk):  # what was written so far has turned out to be a thought
                 pieces.clear()
             if piece := clean_text(str(chunk.text)):
                 pieces.append(piece)
                 yield piece
     text = "".join(pieces).strip()
-    if not notes.calls:  # stopped, or a server that counts nothing
-        size = raw_tokens(prompt.messages, token.estimate_tokens)
-        notes.add_tokens(size, 0, token.estimate_tokens(text), False, models)
-    engine.store.usages.note(session_id, _sum_side_usage(notes))
+    if not counted:  # stopped, or a server that counts nothing
+        size, reply = raw_tokens(prompt.messages, token.estimate_tokens), token.estimate_tokens(text)
+        guess = UsageMetadata(input_tokens=size, output_tokens=reply, total_tokens=size + reply)
+        counted.append(AIMessage(text, usage_metadata=guess))
+    if used := sum_side_calls("aside", counted, models.name, models):
+        engine.store.usages.note(session_id, used)
     if not text and not halt.is_set():
         raise EmptyAnswer()
     yield SideAnswer(question, text, session.turn_count, session.path)
@@ -105,12 +108,6 @@ def keep_side_answer(engine: TurnEngine, session_id: str, answer: SideAnswer) ->
         kept = GivenTurn(answer.question, answer.text, raw_tokens(pair, token.estimate_tokens), is_own=True)
         # not as a new message: files that wait for the next one were not part of this question
         engine.store.tree.give(session_id, number, [kept], engine.now().timestamp())
-
-
-def _sum_side_usage(notes: Notes) -> SideUsage:
-    used = notes.usage()
-    counts = (used.prompt_tokens, used.cached_tokens, used.answer_tokens)
-    return SideUsage("aside", used.model, *counts, used.usd, used.cache_usd)
 
 
 def _check_session(session: Session) -> None:

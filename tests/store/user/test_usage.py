@@ -120,7 +120,7 @@ def test_what_is_copied_imported_or_part_of_a_turn_counts_once(store: Store) -> 
     ], "what the copy itself uses counts"
 
 
-def test_it_reads_by_time_in_three_statements_however_long_the_record_is(tmp_path: Path) -> None:
+def test_it_reads_by_time_in_four_statements_however_long_the_record_is(tmp_path: Path) -> None:
     store = Store(f"sqlite:///{tmp_path / 'plans.db'}")
     for _ in range(3):
         answer(store, store.create_session("ko", 0.3).id, 1, 1)
@@ -128,7 +128,7 @@ def test_it_reads_by_time_in_three_statements_however_long_the_record_is(tmp_pat
     event.listen(store.engine, "before_cursor_execute", lambda *of: statements.append((of[2], of[3])))
     store.usages.read_since(0)
     asked = [(query, values) for query, values in statements if query.startswith("SELECT") and "FROM" in query]
-    assert len(asked) == 3
+    assert len(asked) == 4
     if store.engine.dialect.name != "sqlite":  # a plan there depends on how much the tables hold
         return
     with store.engine.connect() as connection:
@@ -139,4 +139,5 @@ def test_it_reads_by_time_in_three_statements_however_long_the_record_is(tmp_pat
         connection.execute(text("SELECT 1"))
     assert "turn_started" in plans[0]
     assert "summary_created" in plans[1]
-    assert "side_call_at" in plans[2]
+    assert "memory_text_created" in plans[2]
+    assert "side_call_at" in plans[3]
