@@ -88,6 +88,13 @@ _CHANGES = select(
     )
 )
 """The revision of every owner, with what changed since; without a change the revision alone."""
+_LOCKED = (
+    select(_SESSION.c.id, _SESSION.c.owner, _SESSION.c.api_key)
+    .where(_SESSION.c.id.in_(bindparam("sessions", expanding=True)))
+    .order_by(_SESSION.c.id)
+    .with_for_update()
+)
+"""Locks sessions, in one order for everybody; whoever deletes a conversation locks its row first, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +214,10 @@ class TurnIndex:
         for row in rows:
             by_session.setdefault(row.turn.key.session_id, {})[row.turn.key] = row
         with self._transaction() as connection:
-            return sum(_put_session(connection, name, by_session[name], made_by) for name in sorted(by_session))
+            # all sessions before the first revision, which a transaction may wait for that holds one of them
+            sessions = connection.execute(_LOCKED, {"sessions": sorted(by_session)}).all()
+            own = [row for row in sessions if can_access_row(connection, row)]
+            return sum(_put_session(connection, row.id, row.owner, by_session[row.id], made_by) for row in own)
 
     def read_changes(self, made_by: str, known: Revision) -> IndexChanges:
         """Returns what changed of the user's rows by these rules since ``known``; everything for ``Revision()``.
@@ -308,13 +318,8 @@ class TurnIndex:
             record_change(connection, session_id, rebuilt=True)
 
 
-def _put_session(connection: Connection, session_id: str, rows: dict[TurnKey, NewRow], made_by: str) -> int:
-    """Writes rows of one session."""
-    # whoever deletes a conversation locks this row first
-    locked = select(_SESSION.c.owner, _SESSION.c.api_key).where(_SESSION.c.id == session_id).with_for_update()
-    session = connection.execute(locked).one_or_none()
-    if session is None or not can_access_row(connection, session):
-        return 0
+def _put_session(connection: Connection, session_id: str, owner: str, rows: dict[TurnKey, NewRow], made_by: str) -> int:
+    """Writes rows of one session, whose row is locked."""
     places = [(key.branch, key.number) for key in rows]
     same = and_(*(_ROW.c[name] == _TURN.c[name] for name in _NAMES))
     has_row = select(literal(1)).where(same).exists().label("has_row")
@@ -334,7 +339,7 @@ def _put_session(connection: Connection, session_id: str, rows: dict[TurnKey, Ne
     if replaced:
         at_row = tuple_(_ROW.c.branch, _ROW.c.number).in_(replaced)
         connection.execute(delete(_ROW).where(_ROW.c.session_id == session_id, at_row))
-    revision = record_owned_change(connection, session_id, session.owner, rebuilt=False)
+    revision = record_owned_change(connection, session_id, owner, rebuilt=False)
     made = {"made_by": made_by, "revision": revision}
     new_rows = [
         {**_build_key_values(row.turn.key), "vector": row.vector, "words": row.words, **made} for row in unchanged

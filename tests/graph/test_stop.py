@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from langchain_core.messages import ToolMessage
+from langchain_core.tools import BaseTool
 
 from graph.turn.agent import Agent
 from graph.turn.event import ContextBuilt, Event, SummaryMade, SummaryStarted, Token, ToolStarted
@@ -39,6 +41,18 @@ def until(events: Iterator[Event], kind: type[Event], stop: threading.Event) -> 
         if isinstance(event, kind):
             stop.set()
     return seen
+
+
+class Waiting(BaseTool):
+    """A tool that runs until the turn is stopped, however slow the reader of its events is."""
+
+    name: str = "wait"
+    description: str = "Waits."
+    stop: threading.Event
+
+    def _run(self) -> str:
+        assert self.stop.wait(60)
+        return "waited"
 
 
 def gated(script: Any, gate: threading.Event) -> ScriptedModel:
@@ -127,9 +141,10 @@ def test_a_stop_while_the_summary_is_made_leaves_its_turns_raw(
 def test_a_stop_while_a_tool_runs_keeps_its_result_and_answers_no_more(agent: OpenAgent, session: NewSession) -> None:
     stop = threading.Event()
     two = calling("calculate", "a", expression="1+1")
-    two.tool_calls += calling("calculate", "b", expression="2+2").tool_calls
+    two.tool_calls += calling("wait", "b").tool_calls
     first = iter([two])
     bot = agent(lambda messages: next(first, None) or answering(messages))
+    bot = replace(bot, tools=[*bot.tools, Waiting(stop=stop)])
     own = session(bot)
     events = until(bot.run(own, question(1), stop=stop), ToolStarted, stop)
     assert done(events).stopped
