@@ -102,11 +102,13 @@ class Section:
 class SearchScope:
     """The documents that a question may be answered from. ``session``: the conversation whose files the collection
     «session» stands for; '' stands for none, so that a caller without a conversation finds no conversation's files.
-    ``asked_with_files``: the user sent files with the question, so the question is about those files."""
+    ``asked_with_files``: the user sent files with the question, so the question is about those files. ``has_files``:
+    the conversation has files with text, which a question of a later turn may mean (a small model's turn says so)."""
 
     collections: tuple[Collection, ...] = COLLECTIONS
     session: str = ""
     asked_with_files: bool = False
+    has_files: bool = False
 
 
 EVERYBODYS = SearchScope()

@@ -17,8 +17,6 @@ from model.call.interrupt import stopped_by
 from model.call.stream import Stopped
 from model.embedding import Embedder, Vectors, choose_embedder
 from model.modelset import ModelSet
-from retrieval.answer.file_part import TOKENS as FILE_TOKENS
-from retrieval.answer.file_part import give_file_parts
 from retrieval.answer.lookup import LookUp
 from retrieval.answer.loop import CALLS, LookUpOptions, look_up
 from retrieval.answer.quote import quote_section
@@ -367,39 +365,24 @@ class Library:
         budget: int | None = None,
     ) -> LookUp:
         """Finds passages to answer from. A model that is trusted to judge passages uses the loop of specification 7.2;
-        for other models one search finds the best section (``retrieval.answer.quote``), and where files came with the
-        question and nothing can be quoted, they get parts of these (``retrieval.answer.file_part``). ``language`` None:
-        the language of the question. ``scope``: the documents to search. ``filters``, ``kind``, ``calls``, ``budget``
-        (None: the setting): see ``retrieval.answer.loop.look_up``.
+        for other models one search finds the best section (``retrieval.answer.quote``). ``language`` None: the language
+        of the question. ``scope``: the documents to search. ``filters``, ``kind``, ``calls``, ``budget`` (None: the
+        setting): see ``retrieval.answer.loop.look_up``.
 
         Raises ``Stopped`` when ``stop`` was set, and the errors of the class; the trace records a judge that fails.
         """
-        answer_language = language or detect_language(question)
-        tokens = self._settings.budget_retrieval if budget is None else budget
+        answer_language, scoped = language or detect_language(question), _Within(self, scope)
         if models.profile.documents == "quoted":
-            conditions = replace(filters or Filters(), scope=scope)
             with stopped_by(stop):
-                return self._quote_or_give(question, models, answer_language, conditions, kind, tokens)
+                sheets = self.sheets(scope)
+                calculated = answer_by_table(self, question, answer_language, sheets) if sheets else None
+                conditions = replace(filters or Filters(), scope=scope)
+                return calculated or quote_section(
+                    scoped, question, answer_language, filters=conditions, kind=kind, menu=self._settings.menu
+                )
+        tokens = self._settings.budget_retrieval if budget is None else budget
         options = LookUpOptions(filters, kind, tokens, self._settings.menu, calls)
-        return look_up(_Within(self, scope), question, models, answer_language, options, stop=stop)
-
-    def _quote_or_give(
-        self, question: str, models: ModelSet, language: str, conditions: Filters, kind: Filters | None, tokens: int
-    ) -> LookUp:
-        """Returns what code answers from: a table's value or a section to quote. Where the conversation has files and
-        there is neither, returns parts of the files for the model to read, of at most ``tokens`` tokens."""
-        scope = conditions.scope
-        # a later question about documents means the files, too, unless another section is as near as a quotation
-        has_files = "session" in scope.collections and bool(self.find_attached_documents(scope.session))
-        scope = replace(scope, asked_with_files=scope.asked_with_files or has_files)
-        sheets = self.sheets(scope)
-        if sheets and (calculated := answer_by_table(self, question, language, sheets)):
-            return calculated
-        conditions, menu = replace(conditions, scope=scope), self._settings.menu
-        quoted = quote_section(_Within(self, scope), question, language, filters=conditions, kind=kind, menu=menu)
-        if quoted.passages or not has_files:
-            return quoted
-        return give_file_parts(self, quoted, scope.session, models.count, min(FILE_TOKENS, tokens))
+        return look_up(scoped, question, models, answer_language, options, stop=stop)
 
     def sheets(self, scope: SearchScope = EVERYBODYS, most: int = SHEETS) -> list[KnownSheet]:
         """Returns the tables of a scope's documents that can be calculated with, the newest first."""

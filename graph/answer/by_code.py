@@ -48,15 +48,21 @@ def _repeat_result_text(result: ToolMessage, question: str, language: str) -> st
 
 
 def render_best_passage(found: Mapping[str, Any], language: str) -> str | None:
-    """Returns the best section of a search word for word, with its number; None when no section was near.
+    """Returns the best section of a search word for word, with its number; None when no section was near, and when the
+    model is to read the passages itself.
 
     ``found``: ``LookUp.plain()``.
     """
     passages = found.get("passages") or ()
-    if not passages or found.get("fallback"):
+    if not passages or found.get("fallback") or _read_reason(found) == GIVEN:
         return None
     first = passages[0]
     return render_prompt("reply_documents", language, text=first["text"].strip(), number=first["number"])
+
+
+def _read_reason(found: Mapping[str, Any]) -> str:
+    """Returns why the last search of a look-up quotes nothing; "" where it quotes something."""
+    return str((found.get("trace") or [{}])[-1].get("reason") or "")
 
 
 def _render_search_answer(result: ToolMessage, question: str, language: str) -> str | None:
@@ -66,11 +72,11 @@ def _render_search_answer(result: ToolMessage, question: str, language: str) -> 
     meant must not cost the answer. So also when the model is given the user's files to read.
     """
     look_up = result.artifact or {}
-    step = (look_up.get("trace") or [{}])[-1]
-    if step.get("reason") in ("unrelated", GIVEN):
+    if _read_reason(look_up) in ("unrelated", GIVEN):
         return None
     sentence = str((look_up.get("fallback") or {}).get("text") or "")
-    nearest = "\n".join(f"- {hit['label']}" for hit in step.get("hits", ())[:NEAREST])
+    hits = (look_up.get("trace") or [{}])[-1].get("hits", ())
+    nearest = "\n".join(f"- {hit['label']}" for hit in hits[:NEAREST])
     if sentence and nearest:
         return render_prompt("reply_documents_unsure", language, said=sentence, places=nearest)
     return render_best_passage(look_up, language) or sentence or None

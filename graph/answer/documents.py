@@ -28,9 +28,11 @@ from graph.turn.event import ToolFinished, ToolStarted
 from graph.turn.process.engine import TurnEngine
 from graph.turn.runtime import Notes
 from model.call.stream import Stopped
+from model.call.token import estimate_tokens
 from model.modelset import ModelSet
 from prompt import render_prompt
-from retrieval.answer.file_part import REASON as GIVEN
+from retrieval.answer.file_part import TOKENS as FILE_TOKENS
+from retrieval.answer.file_part import give_file_parts
 from retrieval.answer.kind import asked_for
 from retrieval.answer.lookup import LookUp
 from retrieval.answer.loop import CALLS
@@ -86,6 +88,9 @@ def build_turn_search(
     within = build_turn_search_scope(session, place is not None and place.with_files)
     if engine.library.is_empty(within):
         return None
+    if models.profile.documents == "quoted" and "session" in within.collections:  # such a model reads them itself
+        of_session = replace(within, collections=("session",))
+        within = replace(within, has_files=not engine.library.is_empty(of_session))
     question = find_words(place.question) if place is not None else ""
     return Search(engine.library, within, engine.prompting, models, notes, language, channel or Channel(), question)
 
@@ -149,8 +154,8 @@ class Search:
             return False
         query = message[:QUERY_CHARS]
         try:
-            found = self._checked[query] = self._search_library(query)
-            return bool(found.passages) and found.trace[-1].reason != GIVEN
+            self._checked[query] = self._search_library(query)
+            return bool(self._checked[query].passages)
         except Stopped:
             raise
         except GieokError as error:
@@ -177,6 +182,9 @@ class Search:
             problem = f"The documents were searched {CALLS} times for this question."
             raise ToolException(f"{problem} Answer from what was found, or say that it is not in them.")
         outcome = self._checked.pop(query, None) or self._search_library(query)
+        if self._scope.has_files and not outcome.passages:
+            room = min(FILE_TOKENS, self._settings.budget_retrieval)
+            outcome = give_file_parts(self._library, outcome, self._scope.session, estimate_tokens, room)
         self._calls += outcome.calls
         judge_calls = sum(bool(step.prompt_tokens) for step in outcome.trace)
         if judge_calls:

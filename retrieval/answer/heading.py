@@ -54,6 +54,6 @@ def measure_nearness(hits: Sequence[Hit]) -> float:
 
 
 def measure_vector_nearness(hits: Sequence[Hit]) -> float:
-    """Returns ``measure_nearness`` by the vectors alone, to compare documents of different origin: «How do I delete
-    it?» shares its words with any manual, and with no file in another language."""
+    """Returns ``measure_nearness`` of these sections, in their order, without the words' part, to compare documents of
+    different origin: «How do I delete it?» shares its words with any manual, and with no file in another language."""
     return measure_nearness([replace(hit, score=hit.score - WORDS * hit.cover, cover=0.0) for hit in hits])

@@ -73,10 +73,12 @@ def _is_clearly_nearer(others: Sequence[Hit], mine: Sequence[Hit], scope: Search
 
 
 def is_meant(hits: Sequence[Hit], scope: SearchScope, near: float) -> bool:
-    """Returns whether a question can mean the first section. One that came with files means those, unless the vectors
-    alone place a section from elsewhere near (``Embedder.near``)."""
+    """Returns whether a question can mean the first section. One that came with files means those, and a later one of a
+    conversation with files those or the user's other documents, unless the vectors alone place a section from elsewhere
+    near (``Embedder.near``)."""
+    own = choose_first_collections(scope)
     return (
-        not scope.asked_with_files
-        or any(hit.passage.collection == "session" for hit in hits[:1])
+        not (scope.asked_with_files or scope.has_files)
+        or any(hit.passage.collection in own for hit in hits[:1])
         or measure_vector_nearness(hits) >= near
     )

@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 
 from prompt import render_prompt
 from retrieval.answer.fallback import BEST_EFFORT
+from retrieval.answer.file_part import REASON as GIVEN
 from retrieval.answer.lookup import LookUp, MenuLink
 from text.fence import fence_text
 
@@ -80,6 +81,8 @@ def render_search_result(found: LookUp, *, asked: bool = True) -> str:
     passages = "\n".join(
         f'<passage number="{number}" source="{label}">\n{text}\n</passage>' for number, label, text in rows
     )
+    if found.trace and found.trace[-1].reason == GIVEN:
+        return render_prompt("documents_given", found.language, passages=passages)
     name = "documents_found" if asked else "documents_first"
     return render_prompt(name, found.language, note=note, passages=passages)
 

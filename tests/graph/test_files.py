@@ -6,6 +6,8 @@ import json
 import time
 from typing import Any
 
+import pytest
+
 from graph.answer.documents import find_turn_citations, list_document_tools, look_ups
 from graph.context.exact_prompt import rebuild_exact_prompt
 from graph.turn.agent import Agent
@@ -14,7 +16,18 @@ from model.profile import SMALL
 from store.export.transcript import render_transcript
 from tests.graph.conftest import Route
 from tests.graph.talk import done, prompts, say, settled
-from tests.graph.test_documents import ENOUGH, FRUIT, QUESTION, NewSession, Reading, reading, searching, steps
+from tests.graph.test_documents import (
+    ENOUGH,
+    FRUIT,
+    MAYBE,
+    QUESTION,
+    NewSession,
+    Reading,
+    looking,
+    reading,
+    searching,
+    steps,
+)
 
 __all__ = ["reading"]
 FILE = ("fruit.md", FRUIT)
@@ -55,21 +68,45 @@ def test_another_conversation_is_not_even_offered_the_search(reading: Reading, s
 def test_a_small_model_reads_the_file_that_nothing_is_quoted_from(
     reading: Reading, session: NewSession, route: Route
 ) -> None:
-    """With the file's message and later; a message that only may mean documents brings no file."""
+    """With the file's message, and later where the message is about documents."""
     route("sum it up", "search_documents", query="Please sum it up again.")
-    agent = reading(("It is about fruit.", "Fruit.", "Yes."), files=(), profile=SMALL)
+    agent = reading(("It is about fruit.", "Fruit."), files=(), profile=SMALL)
     assert agent.library is not None
     agent.library._embedder.near = 2.0  # nothing is as near
     attach(agent, own := session(agent), FILE)
     assert done(say(agent, own, "Summarise the file.")).answer == "It is about fruit."
     assert find_turn_citations(steps(agent, own))[1]["document"]
     say(agent, own, "Please sum it up again.")
-    say(agent, own, "Is my data safe with you?")
-    shown = [str(prompt[-2].text) for prompt in prompts(agent)]
-    assert ["ripen in September" in text for text in shown] == [True, True, False]
-    assert [str(prompt[-1].text) for prompt in prompts(agent)][:1] == ["Summarise the file."]
+    assert ["ripen in September" in str(prompt[-2].text) for prompt in prompts(agent)] == [True, True]
+    assert str(prompts(agent)[0][-1].text) == "Summarise the file."
     assert rebuild_exact_prompt(agent, own, 1).proven
-    assert [len(steps(agent, own, number)) for number in (1, 2, 3)] == [1, 1, 0]
+    (turn,) = agent.store.turns(own, limit=1)
+    assert turn.has_foreign, "the answer is made from text of others"
+
+
+def test_a_message_that_only_may_mean_documents_brings_a_small_model_no_file(
+    reading: Reading, session: NewSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = reading(("It is about fruit.", "Hello.", "It is."), files=(), profile=SMALL)
+    asked = looking(agent, 2.0, monkeypatch)
+    attach(agent, own := session(agent), FILE)
+    for text in ("Summarise the file.", "Good morning to you!", MAYBE):
+        say(agent, own, text)
+    assert asked == ["Summarise the file.", MAYBE], "it was looked up, and nothing was near"
+    assert steps(agent, own, 3) == []
+    assert not any("September" in str(message.text) for message in prompts(agent)[-1])
+
+
+def test_a_file_that_could_not_be_read_changes_nothing_for_later_questions(
+    reading: Reading, session: NewSession, route: Route
+) -> None:
+    route("pears", "search_documents", query=QUESTION)
+    agent = reading(("Yes.",), profile=SMALL)
+    assert agent.library is not None
+    agent.library._embedder.near = 0.1
+    attach(agent, own := session(agent), ("broken.pdf", b"no PDF"))
+    say(agent, own, "Here it is.")
+    assert "ripen in September" in done(say(agent, own, QUESTION)).answer
 
 
 def test_what_the_conversation_leaves_out_is_not_searched(reading: Reading, session: NewSession) -> None:

@@ -15,6 +15,7 @@ from tests.retrieval.test_loop import WHERE, Shelf, passage
 
 NEAR = 0.875
 HERE = Filters(product_language="en")
+LATER = Filters(scope=SearchScope(session="a", has_files=True))
 WITH_FILES = Filters(scope=SearchScope(session="a", asked_with_files=True))
 
 
@@ -111,9 +112,13 @@ def test_filters_of_the_caller_hold() -> None:
         ("session", WITH_FILES, 0.87, ""),
         ("product", WITH_FILES, 0.88, ""),
         ("product", Filters(), 0.87, ""),
+        ("product", LATER, 0.87, "unrelated"),
+        ("mine", LATER, 0.87, ""),
+        ("session", LATER, 0.87, ""),
+        ("product", LATER, 0.88, ""),
     ],
 )
-def test_a_question_that_came_with_files_means_others_only_where_their_vectors_are_near(
+def test_a_question_of_a_conversation_with_files_means_others_only_where_their_vectors_are_near(
     collection: Collection, filters: Filters, cosine: float, reason: str
 ) -> None:
     hit = replace(far(1), passage=replace(passage(1), collection=collection), cosine=cosine, heading=cosine, cover=0.5)
