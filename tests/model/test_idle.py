@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import threading
 import time
@@ -215,10 +216,10 @@ def test_a_watch_without_a_time_never_looks() -> None:
 
 
 def test_a_look_at_the_lock_keeps_no_server_from_starting(tmp_path: Path) -> None:
-    """Whoever looks whether a server runs takes its lock for a moment."""
+    """Whoever looks whether a server runs shares its lock for a moment."""
     lock = tmp_path / "server.lock"
     looking = open_lock(lock)
-    assert try_lock(looking)
+    assert try_lock(looking, fcntl.LOCK_SH)
     threading.Timer(0.2, os.close, (looking,)).start()
     taken = serve._take_server_lock(lock)
     assert taken is not None
