@@ -39,10 +39,14 @@ def release_lock(descriptor: int) -> None:
 
 
 def is_lock_held(path: Path) -> bool:
-    """Returns whether some process holds the lock of this file."""
+    """Returns whether some process holds the lock of this file for itself alone.
+
+    The look takes a shared lock for a moment: two lookers do not take each other for a holder. Whoever wants the lock
+    for itself may meet a looker, and tries again.
+    """
     descriptor = open_lock(path)
     try:
-        return not try_lock(descriptor)
+        return not try_lock(descriptor, fcntl.LOCK_SH)
     finally:
         os.close(descriptor)
 

@@ -13,10 +13,12 @@ from graph.answer.casual import is_casual
 from graph.context.prompt import hash_prompt_messages, message_tokens
 from graph.context.report import ContextReport, PromptOmission, ReportPart
 from graph.context.turns import find_current_messages, turn_number
+from graph.node.connection import connect_turn_models
 from graph.node.llm import make_stopped_answer, stream_model_answer
 from graph.state import ChatState
 from graph.turn.event import ContextBuilt
 from graph.turn.runtime import TurnContext, emit_turn_event, read_turn_context
+from model.call.stream import Stopped
 from model.profile import Profile
 from prompt import render_prompt
 from store.turn.wording import build_text_mark
@@ -30,6 +32,10 @@ def casual_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, An
     """Returns the short answer. The exchange still counts as a turn."""
     turn = read_turn_context(runtime)
     if turn.channel.is_stopped:
+        return {"messages": [make_stopped_answer("")]}
+    try:
+        connect_turn_models(turn)
+    except Stopped:
         return {"messages": [make_stopped_answer("")]}
     question = _read_current_question(state)
     language = detect_language(

@@ -42,6 +42,7 @@ from graph.context.turns import (
     tool_rounds,
     turn_number,
 )
+from graph.node.connection import connect_turn_models
 from graph.node.summary import select_records_within_budget
 from graph.state import ChatState
 from graph.tool.client_tool import ClientTool
@@ -82,7 +83,10 @@ def llm_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, Any]:
         return {"messages": [AIMessage("", tool_calls=calls)]}
     if form is None and (answer := _make_answer_by_code(messages, language, runtime)):
         return {"messages": [*_remove_summarised_messages(state, turn), answer]}
-    given = prompt()
+    try:
+        given = prompt()
+    except Stopped:
+        return {"messages": [make_stopped_answer("")]}
     if form is None:
         emit_turn_event(runtime, ContextBuilt(given.report))
     tools = _choose_offered(messages, turn)
@@ -110,7 +114,8 @@ def make_stopped_answer(text: str) -> AIMessage:
 
 
 def _build_noted_prompt(state: ChatState, turn: TurnContext, found: Sequence[Changing]) -> BuiltPrompt:
-    """Returns what the model is given, and notes it for the turn's report."""
+    """Returns what the model is given, and notes it for the turn's report. Raises ``Stopped``."""
+    connect_turn_models(turn)
     system = system_prompt(
         turn.models.profile,
         state.get("language", "ko"),

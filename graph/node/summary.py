@@ -20,6 +20,7 @@ from errors import GieokError
 from graph.context.chunk import chunk_messages, describe_failure, is_paused, ledger_fields, stands_in
 from graph.context.prompt import message_tokens, over_budget
 from graph.context.turns import due_chunks, turn_number
+from graph.node.connection import connect_turn_models
 from graph.state import ChatState, SummaryRecord
 from graph.summary import ChunkSource, make_chunk_summary
 from graph.turn.event import SummaryLater, SummaryMade, SummaryStarted
@@ -133,6 +134,8 @@ def _make_summary_in_turn(
         return stands_in(find_failure(), error) or _is_context_overflowing(state, turn)
 
     try:
+        if turn.models.side.summaries == "model":
+            connect_turn_models(turn)
         source = ChunkSource(
             messages, chunk, session_id, rate, state.get("language", "ko"), known=turn.read_known(chunk)
         )

@@ -37,9 +37,6 @@ from graph.turn.runtime import Inputs, Notes, TurnContext, restore_notes
 from graph.turn.session import repair
 from memory import MemoryView
 from memory.reader import MemoryReading
-from model.call.interrupt import run_interruptible, stopped_by
-from model.call.stream import Stopped
-from model.modelset import ModelSet
 from model.profile import Profile
 from store import Finished, Session, TurnRow
 from store.database.engine import translate_database_errors
@@ -124,7 +121,7 @@ class RunningTurn:
 
     def _context(self, text: str | None) -> TurnContext:
         engine, session, number, channel = self.engine, self.session, self.number, self.channel
-        models, notes = self._connect_models(), restore_notes(self.waited)
+        models, notes = engine.models(), restore_notes(self.waited)
         question = find_words(text or self.place.question)
         search = documents.build_turn_search(engine, session, self.place, models, notes, session.language, channel)
         long_term.keep_apart(engine, session.id)
@@ -170,15 +167,6 @@ class RunningTurn:
             mark_foreign=partial(engine.store.mark_foreign, session.id, number, self.place),
             is_marked=partial(engine.store.has_foreign, session.id, number, self.place),
         )
-
-    def _connect_models(self) -> ModelSet:
-        """Returns the models. Their server runs by now where it was released, so that the tokens of the prompt are
-        counted, not estimated."""
-        models = self.engine.models()
-        if models.connect is not None:
-            with suppress(GieokError, Stopped), stopped_by(self.channel.stop):  # the turn's next step says so
-                run_interruptible(models.connect)
-        return models
 
     def _find_past(self, question: str, profile: Profile) -> FoundPast | None:
         """Returns the past turns that fit; none where memory could not be read, because it says what must not be

@@ -25,6 +25,8 @@ REMEMBERED_CHARS = 4000
 """Length of the longest text whose estimate is remembered, because every turn counts the system prompt, the summaries
 and the raw turns again."""
 PAUSE_SECONDS = 30.0
+LOOK_SECONDS = 0.5
+"""How long a server that does not run is not looked for again; a prompt has a hundred texts to count."""
 
 _log = logging.getLogger(__name__)
 _WEIGHTS = (
@@ -80,7 +82,7 @@ class Tokenizer:
     """Token counts of the server, remembered. When the server fails, the estimate replaces it for ``PAUSE_SECONDS``.
 
     ``find_server`` is asked before each request, because the text and the key are for this server alone: another
-    program may listen where it was.
+    program may listen where it was. When it finds none, it is not asked again for ``LOOK_SECONDS``.
     """
 
     def __init__(self, find_server: Lookup) -> None:
@@ -94,6 +96,7 @@ class Tokenizer:
         self._lock = threading.Lock()
         self._counts: OrderedDict[bytes, int] = OrderedDict()
         self._silent_until = 0.0
+        self._absent_until = 0.0
 
     def __call__(self, text: str) -> int:
         """Returns the tokens of the text: the server's count, else the estimate."""
@@ -115,7 +118,10 @@ class Tokenizer:
         """Returns the server's count; None when the server cannot be asked."""
         if not text:
             return 0
-        if time.monotonic() < self._silent_until or (server := self._find_server()) is None:
+        if time.monotonic() < max(self._silent_until, self._absent_until):
+            return None
+        if (server := self._find_server()) is None:
+            self._absent_until = time.monotonic() + LOOK_SECONDS
             return None
         url, key = server
         address = f"{url.rstrip('/').removesuffix('/v1')}/tokenize"
@@ -127,3 +133,7 @@ class Tokenizer:
             _log.info("no token counts from the model's server (%s): estimating", type(error).__name__)
             self._silent_until = time.monotonic() + PAUSE_SECONDS
             return None
+
+    def resume_look_ups(self) -> None:
+        """Has the server looked for at the next count, because it runs again."""
+        self._absent_until = 0.0

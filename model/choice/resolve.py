@@ -84,7 +84,7 @@ def resolve_models(
         raw=_build_raw_client(found, settings, prompt_beginnings),
         curator=_build_role_model(found, "curator", settings, prompt_beginnings) if found.curator_model else None,
         curator_profile=found.curator.profile if found.curator else None,
-        connect=_make_connection_hook(found, settings, lookup) if lookup is not None else None,
+        connect=_make_connection_hook(found, settings, lookup, count) if lookup is not None else None,
     )
 
 
@@ -403,13 +403,17 @@ def _make_server_lookup(found: Found, settings: Settings) -> token.Lookup:
     return look_up
 
 
-def _make_connection_hook(found: Found, settings: Settings, lookup: token.Lookup) -> Callable[[], None]:
-    """Returns a function that starts the embedded server again if it was released or died."""
+def _make_connection_hook(
+    found: Found, settings: Settings, lookup: token.Lookup, count: Callable[[str], int]
+) -> Callable[[], None]:
+    """Returns a function that starts the embedded server again if it was released or died; ``count`` then asks it."""
     settings = _settle_weights(found, settings)
 
     def connect() -> None:
         if lookup() is None:  # else it costs no thread
             run_beside_call(lambda: llama_server.connect_embedded_server(settings, weights.ensure_weights(settings)))
+        if isinstance(count, token.Tokenizer):
+            count.resume_look_ups()
 
     return connect
 

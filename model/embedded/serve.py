@@ -65,8 +65,8 @@ def serve_embedded_model(arguments: list[str] | None = None) -> None:
 
 def _take_server_lock(path: Path) -> int | None:
     """Takes the lock of the one server until this process ends, and writes this process's id into the file. Returns
-    None when another server holds the lock for ``LOCK_SECONDS``: whoever only looks whether a server runs holds it,
-    too, but for a moment (``is_lock_held``)."""
+    None when another server holds the lock for ``LOCK_SECONDS``: whoever only looks whether a server runs shares
+    it for a moment (``is_lock_held``)."""
     descriptor, until = open_lock(path), time.monotonic() + LOCK_SECONDS
     while not try_lock(descriptor):
         if time.monotonic() >= until:

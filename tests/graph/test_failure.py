@@ -40,10 +40,11 @@ from graph.turn.event import SummaryMade
 from model import scripted
 from model.call.abort import run_beside_call
 from model.modelset import ModelSet
+from model.profile import SMALL, STRONG, Profile
 from model.scripted import ScriptedModel
 from settings import load_settings
 from tests import process
-from tests.graph.conftest import OpenAgent
+from tests.graph.conftest import OpenAgent, Route
 from tests.graph.talk import (
     answer,
     answering,
@@ -78,13 +79,32 @@ def failing(times: int, error: Any, then: Callable[[list[BaseMessage]], str]) ->
     return reply
 
 
-def connecting(agent: OpenAgent, connect: Callable[[], object], count: Callable[[str], int] = len) -> Agent:
+def connecting(
+    agent: OpenAgent, connect: Callable[[], object], count: Callable[[str], int] = len, profile: Profile = STRONG
+) -> Agent:
     """An agent whose model's server is connected to so, and counts so."""
-    models = scripted.build_scripted_models(answering, summarising)
+    models = scripted.build_scripted_models(answering, summarising, profile=profile)
     return agent(resolve=lambda: replace(models, connect=connect, count=count))
 
 
+@pytest.mark.parametrize("profile", [STRONG, SMALL])
+@pytest.mark.parametrize("text", [question(1), "고마워!"])
 def test_the_models_server_runs_before_the_first_token_of_a_prompt_is_counted(
+    agent: OpenAgent, session: NewSession, profile: Profile, text: str
+) -> None:
+    steps: list[str] = []
+
+    def count(text: str) -> int:
+        steps.append("count")
+        return len(text)
+
+    bot = connecting(agent, lambda: steps.append("connect"), count, profile)
+    done(say(bot, session(bot), text))
+    assert (steps[0], steps.count("connect")) == ("connect", 1)
+    assert "count" in steps
+
+
+def test_the_models_server_runs_before_a_summary_that_the_turn_waits_for_is_counted(
     agent: OpenAgent, session: NewSession
 ) -> None:
     steps: list[str] = []
@@ -93,10 +113,30 @@ def test_the_models_server_runs_before_the_first_token_of_a_prompt_is_counted(
         steps.append("count")
         return len(text)
 
-    bot = connecting(agent, lambda: steps.append("connect"), count)
-    done(say(bot, session(bot), question(1)))
-    assert (steps[0], steps.count("connect")) == ("connect", 1)
-    assert "count" in steps
+    models = replace(
+        scripted.build_scripted_models(answering, summarising), connect=lambda: steps.append("connect"), count=count
+    )
+    bot = agent(resolve=lambda: models, ahead=False)
+    own = session(bot)
+    for number in range(1, 4):
+        done(say(bot, own, question(number)))
+    steps.clear()
+    assert only(say(bot, own, question(4)), SummaryMade)
+    assert steps[0] == "connect"
+
+
+def test_an_answer_that_code_words_does_not_wait_for_the_models_server(
+    agent: OpenAgent, session: NewSession, route: Route
+) -> None:
+    route("곱하기", "calculate", expression="6*7")
+    connected: list[str] = []
+    bot = connecting(agent, lambda: connected.append("once"), profile=SMALL)
+    own = session(bot)
+    end = done(say(bot, own, "6 곱하기 7은?"))
+    assert "42" in end.answer
+    assert (end.usage.calls, connected) == (0, [])
+    assert done(say(bot, own, question(1))).usage.calls == 1
+    assert connected == ["once"]
 
 
 def test_a_server_that_cannot_be_connected_to_fails_no_turn_before_the_model_is_called(
@@ -109,7 +149,8 @@ def test_a_server_that_cannot_be_connected_to_fails_no_turn_before_the_model_is_
     assert done(say(bot, session(bot), question(1))).answer == answer(1)
 
 
-def test_a_stop_does_not_wait_for_a_server_that_is_starting(agent: OpenAgent, session: NewSession) -> None:
+@pytest.mark.parametrize("text", [question(1), "고마워!"])
+def test_a_stop_does_not_wait_for_a_server_that_is_starting(agent: OpenAgent, session: NewSession, text: str) -> None:
     stop, ended = threading.Event(), threading.Event()
 
     def connect() -> None:
@@ -117,7 +158,8 @@ def test_a_stop_does_not_wait_for_a_server_that_is_starting(agent: OpenAgent, se
         run_beside_call(ended.wait)
 
     bot = connecting(agent, connect)
-    assert done(say(bot, session(bot), question(1), stop)).stopped
+    end = done(say(bot, session(bot), text, stop))
+    assert (end.stopped, end.usage.calls) == (True, 0)
     ended.set()
 
 

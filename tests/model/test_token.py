@@ -102,11 +102,35 @@ def test_a_server_that_does_not_run_is_not_asked_and_one_that_came_back_elsewher
         address: list[tuple[str, str] | None] = [(tokenizing.url, "k")]
         count, exact = token.choose_token_counter(_found(tokenizing), lambda: address[0])
         assert exact
+        assert isinstance(count, token.Tokenizer)
         before, address[0] = len(tokenizing.others), None
         assert count("hello there") == token.estimate_tokens("hello there") != 11
         address[0] = moved.url, "new"
+        count.resume_look_ups()
         assert count("hello there") == 11
         assert len(tokenizing.others) == before, "another program may listen there by now"
+
+
+def test_a_server_that_does_not_run_is_looked_for_once_until_it_runs_again(
+    tokenizing: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(token, "LOOK_SECONDS", 1000.0)
+    looks, address = list[None](), list[tuple[str, str] | None]([None])
+
+    def look_up() -> tuple[str, str] | None:
+        looks.append(None)
+        return address[0]
+
+    count = token.Tokenizer(look_up)
+    with tokenizing:
+        texts = [f"text {number}" for number in range(20)]
+        assert [count(text) for text in texts] == [token.estimate_tokens(text) for text in texts]
+        assert len(looks) == 1
+        address[0] = tokenizing.url, "k"
+        assert count("text 1") == token.estimate_tokens("text 1") != 6
+        assert len(looks) == 1
+        count.resume_look_ups()
+        assert count("text 1") == 6
 
 
 def test_text_that_utf8_cannot_hold_is_counted(tokenizing: Upstream) -> None:

@@ -47,25 +47,33 @@ def split_clauses(text: str) -> list[str]:
 def _cut_clauses(text: str) -> Iterator[str]:
     """Yields the clauses of a sentence; a pair of brackets stays in one clause, because a list in brackets has commas,
     too («a model server (Ollama, LM Studio)»)."""
-    start, pairs = 0, _find_bracket_pairs(text)
+    start, pairs, place = 0, _find_bracket_pairs(text), 0
     for cut in _CLAUSE.finditer(text):
-        if not any(first < cut.start() <= last for first, last in pairs):
+        while place < len(pairs) and pairs[place][1] < cut.start():
+            place += 1
+        if place == len(pairs) or cut.start() <= pairs[place][0]:
             yield text[start : cut.start()]
             start = cut.end()
     yield text[start:]
 
 
 def _find_bracket_pairs(text: str) -> list[tuple[int, int]]:
-    """Returns where each pair of brackets opens and closes. A lone bracket («1)», «:)») makes no pair."""
+    """Returns where each pair of brackets that lies in no other pair opens and closes, in order. A lone bracket («1)»,
+    «:)») makes no pair."""
     pairs, opened = list[tuple[int, int]](), list[tuple[str, int]]()
+    waiting = dict.fromkeys(_CLOSERS.values(), 0)  # how many opened brackets wait for each closing one
     for at, letter in enumerate(text):
         if letter in _CLOSERS:
             opened.append((_CLOSERS[letter], at))
-        elif letter in _CLOSERS.values():
-            place = next((place for place in reversed(range(len(opened))) if opened[place][0] == letter), None)
-            if place is not None:  # what was opened within the pair and never closed is lone, too
-                pairs.append((opened[place][1], at))
-                del opened[place:]
+            waiting[_CLOSERS[letter]] += 1
+        elif waiting.get(letter):
+            closer, first = "", at
+            while closer != letter:  # what was opened within the pair and never closed is lone, too
+                closer, first = opened.pop()
+                waiting[closer] -= 1
+            while pairs and pairs[-1][0] > first:
+                pairs.pop()
+            pairs.append((first, at))
     return pairs
 
 

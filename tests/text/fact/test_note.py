@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.steps import count_lines
 from text.fact.note import SummaryNote, is_similar_note, join_notes, shorten_to_clause, split_clauses, tidy_clause
 
 WORDS = st.text(alphabet="가나다라마바사abcdef", min_size=1, max_size=9)
@@ -90,3 +92,20 @@ def test_a_pair_of_brackets_stays_in_one_clause_and_a_lone_one_holds_nothing(
     assert found[0] == text
     assert set(clauses) <= set(found)
     assert not set(torn) & set(found)
+
+
+@pytest.mark.parametrize("part", ["(a), ", "(", "(a, [b, {c}], "])
+def test_the_work_grows_with_the_brackets_and_not_with_their_square(part: str) -> None:
+    def split(many: int) -> None:
+        split_clauses(part * many + "]" * many)
+
+    assert count_lines(partial(split, 1000)) < 20 * count_lines(partial(split, 100))
+
+
+def test_clauses_after_nested_and_lone_brackets_are_cut_as_before() -> None:
+    text = "First we met (Ann, [Bo, Cy], and Di), then we left ([one, two), and at last (we slept, all of us."
+    assert split_clauses(text)[1:] == [
+        "First we met (Ann, [Bo, Cy], and Di)",
+        "then we left ([one, two)",
+        "and at last (we slept",
+    ]
