@@ -37,7 +37,7 @@ from component.page.point import draw_point
 from component.page.theme import apply_theme
 from component.page.view import View, build_page_view, build_page_words, on_documents, take_page_error
 from component.panel.comparison import draw_comparison
-from component.panel.panel import draw_panel, last_report, render_panel_drawer
+from component.panel.panel import draw_panel, render_panel_drawer
 from component.panel.revision import draw_revision
 from component.panel.summarise import draw_summarise
 from component.panel.work_line import draw_work_window, find_work_kinds, watch_work
@@ -131,7 +131,7 @@ def render_page(view: View) -> None:
     left, right = st.columns([7, 3], gap="medium", wrap=False)
     with left:
         turns, live, places = draw_chat(view, story)
-        draw_minimap(view, last_report(turns) if story is None else None)
+        draw_minimap(view, turns)
         adding = draw_attached(view)
         render_chat_composer(view, story)
     with right.container(height=160, key="panel", border=False):

@@ -46,6 +46,7 @@ const makeMap = (root) => {
   const map = document.createElement("nav");
   map.className = "gieok-map";
   map.addEventListener("keydown", (event) => move(map, event));
+  for (const kind of ["focusin", "pointerover"]) map.addEventListener(kind, () => map.classList.remove("quiet"));
   map.addEventListener("click", (event) => {
     const mark = event.target.closest("button");
     if (mark) map.component.setTriggerValue("chosen", { turn: Number(mark.dataset.first), at: Date.now() });
@@ -57,6 +58,11 @@ const makeMap = (root) => {
 const move = (map, event) => {
   const marks = [...map.children];
   const at = marks.indexOf(document.activeElement);
+  if (event.key === "Escape" && at >= 0 && !map.classList.contains("quiet")) {
+    map.classList.add("quiet");  // the label of the mark goes; the next Escape stops an answer again
+    event.stopPropagation();
+    return;
+  }
   const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: marks.length - 1 }[event.key];
   if (next === undefined || at < 0) return;
   event.preventDefault();
@@ -85,12 +91,9 @@ const markSight = (map) => {
   for (const mark of marks) mark.tabIndex = mark === stop ? 0 : -1;
 };
 
-export default function (component) {
-  const { marks, words } = JSON.parse(new TextDecoder().decode(component.data));
-  const root = component.parentElement;
-  const map = (root.gieokMap ??= makeMap(root));
-  map.component = component;
-  fill(map, marks, words);
+// Follows what is in sight until it is called again; the page calls a component anew with every change of its data.
+const follow = (map) => {
+  map.stop?.();
   let waiting = 0;
   const look = () => {
     waiting ||= requestAnimationFrame(() => { waiting = 0; markSight(map); });
@@ -100,11 +103,21 @@ export default function (component) {
   const grown = new ResizeObserver(look);
   const turns = document.querySelector(".st-key-turns");
   if (turns) grown.observe(turns);
-  look();
-  return () => {
+  map.stop = () => {
     document.removeEventListener("scroll", look, { capture: true });
     window.removeEventListener("resize", look);
     grown.disconnect();
     cancelAnimationFrame(waiting);
   };
+  look();
+};
+
+export default function (component) {
+  const { marks, words } = JSON.parse(new TextDecoder().decode(component.data));
+  const root = component.parentElement;
+  const map = (root.gieokMap ??= makeMap(root));
+  map.component = component;
+  fill(map, marks, words);
+  follow(map);
+  return () => map.stop();
 }

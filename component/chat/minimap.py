@@ -8,7 +8,8 @@ their turns begin, however long the conversation is. ``minimap.js`` draws them a
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -16,11 +17,11 @@ from typing import Any, Literal
 
 import streamlit as st
 
+from component.answer.past import given_turns
 from component.chat.jump import jump_to_turn
 from component.page.view import View
 from component.widget.markdown import sanitize_text, shorten_text
-from graph.context.past import read_item
-from store import Session
+from store import Session, TurnRow
 
 KEY = "minimap-component"
 LEAST = 8
@@ -28,7 +29,8 @@ LEAST = 8
 MOST = 40
 LABEL_CHARS = 60
 GivenAs = Literal["raw", "found", "summary", "none", "plain"]
-_RAW_PARTS = ("recent", "short", "pinned")
+_KINDS: dict[str, GivenAs] = {"recent": "raw", "short": "raw", "pinned": "raw", "summaries": "summary"}
+"""How the turns of a part of the prompt are given, by the part's name (``graph.context.report.PartName``)."""
 
 _component = st.components.v2.component(
     "gieok_minimap", js=Path(__file__).with_suffix(".js").read_text("utf-8"), isolate_styles=False
@@ -46,18 +48,19 @@ class MapMark:
     kind: GivenAs
 
 
-def draw_minimap(view: View, report: dict[str, Any] | None) -> None:
-    """Draws the map where it is called; its place is there in a short conversation, too. ``report``: of the last
-    prompt, if there is one."""
+def draw_minimap(view: View, turns: Sequence[TurnRow]) -> None:
+    """Draws the map where it is called; its place is there in a short conversation, too. ``turns``: the last ones. In a
+    story nothing is said of what an answer was given: its prompt is its world's."""
     session, words = view.session, view.words
     with st.container(key="minimap"):
         if session is None or session.turn_count < LEAST:
             st.empty()
             return
+        answered = next((turn for turn in reversed(turns) if turn.report and not session.world), None)
         data = {
-            "marks": [asdict(mark) for mark in build_map_marks(view, session, report)],
+            "marks": [asdict(mark) for mark in build_map_marks(view, session, answered)],
             "words": {
-                "title": words("map.title"),
+                "title": words("map.title" if answered else "map.title.plain"),
                 "one": words("map.one", number="{number}"),
                 "several": words("map.several", first="{first}", last="{last}"),
             }
@@ -71,16 +74,16 @@ def draw_minimap(view: View, report: dict[str, Any] | None) -> None:
         )
 
 
-def build_map_marks(view: View, session: Session, report: dict[str, Any] | None) -> list[MapMark]:
-    """Returns the marks of a conversation, the oldest first."""
+def build_map_marks(view: View, session: Session, answered: TurnRow | None) -> list[MapMark]:
+    """Returns the marks of a conversation, the oldest first. ``answered``: the last turn with a report."""
     ranges = list(split_turns(max(1, session.path[0][1]), session.turn_count))
     starts = view.store.question_heads(session.id, [first for first, _ in ranges], LABEL_CHARS + 1)
-    given = read_given_turns(report, session.id) if report else None
+    given = read_given_turns(answered) if answered else {}
     marks = []
     for first, last in ranges:
         label = shorten_text(" ".join(sanitize_text(starts.get(first, "")).split()), LABEL_CHARS)
         kind: GivenAs = "plain"
-        if given is not None:
+        if answered and first <= answered.number:
             kind = next((each for each, turns in given.items() if not turns.isdisjoint(range(first, last + 1))), "none")
         marks.append(MapMark(first, last, label, kind))
     return marks
@@ -94,25 +97,22 @@ def split_turns(first: int, last: int) -> Iterator[tuple[int, int]]:
         yield first + at * count // marks, first + (at + 1) * count // marks - 1
 
 
-def read_given_turns(report: dict[str, Any], session_id: str) -> dict[GivenAs, set[int]]:
-    """Returns the turns of this conversation that a prompt held, by how it held them, the most first."""
-    given: dict[GivenAs, set[int]] = {"raw": {int(report.get("turn") or 0)}, "found": set(), "summary": set()}
-    for part in report.get("parts") or ():
-        items, name = part.get("items") or (), part.get("name")
-        if name in _RAW_PARTS:
-            given["raw"].update(number for item in items for number in _read_turn_range(item))
-        elif name == "summaries":
-            given["summary"].update(number for item in items for number in _read_turn_range(item))
-        elif name == "turns":
-            keys = (read_item(item, session_id)[0] for item in items)
-            given["found"].update(key.number for key in keys if key.session_id == session_id)
+def read_given_turns(turn: TurnRow) -> dict[GivenAs, set[int]]:
+    """Returns the turns of its conversation that the answer of a turn was given, by how it was, the most first."""
+    given: dict[GivenAs, set[int]] = {"raw": {turn.number}, "found": set(), "summary": set()}
+    for part in (turn.report or {}).get("parts") or ():
+        kind = _KINDS.get(str(part.get("name")))
+        if kind is not None:
+            items = map(str, part.get("items") or ())
+            given[kind].update(number for item in items for number in _read_turn_range(item, turn.number))
+    given["found"].update(key.number for key, _ in given_turns(turn) if key.session_id == turn.session_id)
     return given
 
 
-def _read_turn_range(item: str) -> range:
-    """Returns the turns of an item of a report: «4» or «1-6»."""
-    first, _, last = item.partition("-")
-    return range(int(first), int(last or first) + 1) if first.isdigit() else range(0)
+def _read_turn_range(item: str, last: int) -> range:
+    """Returns the turns of an item of a report, «4» or «1-6», up to ``last``; none for what an import made of it."""
+    found = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", item)
+    return range(int(found[1]), min(int(found[2] or found[1]), last) + 1) if found else range(0)
 
 
 def _go_to_mark(session: Session) -> None:

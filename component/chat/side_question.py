@@ -25,8 +25,6 @@ from graph.turn.session.side_question import SideAnswer, check_side_question, st
 
 NAME = "side"
 COMMAND = "/btw"
-EARLIER = "earlier"
-"""What the window is about where an answer that is still to be read comes before the question just typed."""
 _TYPED = re.compile(rf"\s*{COMMAND}(?:\s+(.*))?\s*", re.IGNORECASE | re.DOTALL)
 BEAT = 0.4
 
@@ -55,7 +53,7 @@ def ask_side_question(view: View, question: str) -> None:
         earlier = _find_side_call(str(view.session_id))
         if question.strip() and earlier is not None and not _has_failed(earlier):
             st.session_state[RETURNED] = typed
-            window.open_page_window(NAME, EARLIER)
+            window.open_page_window(NAME, earlier.id)
             return
         if question.strip():
             _start_side_call(view, check_side_question(question))
@@ -78,16 +76,22 @@ def _find_hindrance(view: View) -> GieokError | None:
 
 
 def draw_side_question(view: View, about: object = None) -> None:
-    """Draws the window; closing it stops the answer and drops it. ``about``: ``EARLIER`` where another question was
-    typed, which waits in the input."""
+    """Draws the window; closing it stops the answer and drops it. ``about``: the id of the answer that was still to be
+    read when another question was typed, which waits in the input."""
     session = view.session_id
     if session is None:
         window.close_page_window()
         return
-    # only the answer that this page shows: another tab may have asked anew
-    leave = partial(resource.side_calls().dismiss, _build_side_key(session), _find_side_call(session))
-    content = partial(_render_side_window, view, session, about == EARLIER)
-    window.render_page_window(view.words("side.title"), content, width="medium", leave=leave)
+    side_call = _find_side_call(session)
+    content = partial(_render_side_window, view, session, side_call, about)
+    title, leave = view.words("side.title"), partial(_leave_side_window, session, side_call)
+    window.render_page_window(title, content, width="medium", leave=leave)
+
+
+def _leave_side_window(session: str, side_call: SideCall | None) -> None:
+    """Drops the answer that the window showed, and none that another tab has asked for meanwhile."""
+    if side_call is not None:
+        resource.side_calls().dismiss(_build_side_key(session), side_call)
 
 
 def draw_side_line(view: View) -> None:
@@ -142,15 +146,17 @@ def _build_side_work(view: View, question: str) -> Callable[[SideCall], SideAnsw
     return work
 
 
-def _render_side_window(view: View, session: str, earlier: bool) -> None:
-    """Draws what a side question is, then the field for it, or the question and its answer. ``earlier``: another
-    question was typed meanwhile."""
+def _render_side_window(view: View, session: str, drawn: SideCall | None, about: object) -> None:
+    """Draws what a side question is, then the field for it, or the question and its answer. ``drawn``: what the page
+    shows; ``about``: as in ``draw_side_question``."""
     st.caption(view.words("side.about"))
     side_call = _find_side_call(session)
+    if side_call is not drawn:  # asked or dropped since the page was drawn, maybe in another tab
+        st.rerun()
     if side_call is None:
         _render_side_field(view, "")
         return
-    if earlier:
+    if about == side_call.id:
         st.info(view.words("side.earlier"), icon=":material/info:")
     if _has_failed(side_call):
         _draw_side_failure(view, side_call)

@@ -12,7 +12,7 @@ from PIL import Image
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
-from component.chat.side_question import NAME, read_side_command
+from component.chat.side_question import NAME, _leave_side_window, read_side_command
 from component.page.palette import KEY
 from component.page.window import OPENED
 from component.work import resource
@@ -20,7 +20,7 @@ from component.work.side_call import SideCall, SideCalls
 from errors import ModelUnreachable
 from model.choice import resolve
 from model.scripted import build_scripted_models
-from tests.component.listing import send_event
+from tests.component.listing import act, send_event
 from tests.conftest import Serve
 from tests.test_app import filled, page, say, session_of, store, texts, unfollowed
 from tests.wait import until
@@ -146,20 +146,49 @@ def test_an_answer_still_to_be_read_comes_before_the_next_question(serve: Serve)
     assert not again.info
 
 
-def test_deleting_the_chat_drops_its_side_answer(serve: Serve) -> None:
+def test_closing_an_empty_window_drops_no_answer_of_another_tab(serve: Serve) -> None:
+    serve(answering)
+    one = say(page(), "첫 질문")
+    session = session_of(one)
+    say(one, "/btw")
+    other = say(page(s=session), "/btw 다른 물음?")
+    settled(other, session)
+    _leave_side_window(session, None)  # as the first tab's window does it, which showed no answer
+    assert side_call(session) is not None
+    assert "다른 물음? 에 대한 답" in texts(one.run()), "the first tab shows it, too"
+
+
+@pytest.mark.parametrize("erased", [False, True])
+def test_deleting_the_chat_drops_its_side_answer(serve: Serve, erased: bool) -> None:
     serve(answering)
     at, session = asked(page())
     way(at, "close").click().run()
-    calls = resource.side_calls()
-    calls.start((NAME, session), lambda call: call.stop.wait(60))
-    calls.start((NAME, "another"), lambda call: call.stop.wait(60))
-    running, others = side_call(session), side_call("another")
-    calls.dismiss_session(session)
+    resource.side_calls().start((NAME, session), lambda call: call.stop.wait(60))
+    running = side_call(session)
     assert running is not None
+    if erased:
+        resource.find_user_agent().put_away(session)
+        at = act(page(), "trash")
+        at.button(key=f"erase-{session}").click().run()
+        at.button(key="erase-yes").click().run()
+    else:
+        act(at, "delete", ids=[session])
     until(lambda: running.done)
     assert side_call(session) is None
-    assert side_call("another") is others
-    calls.dismiss_session("another")
+
+
+def test_only_the_calls_of_one_chat_are_dropped_with_it() -> None:
+    calls = SideCalls()
+    for key in ((NAME, "one"), ("remake", "one", 4), (NAME, "two"), "plain"):
+        calls.start(key, lambda call: call.stop.wait(60))
+    calls.dismiss_session("one")
+    assert [calls.of(key) is None for key in ((NAME, "one"), ("remake", "one", 4), (NAME, "two"), "plain")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+    calls.dismiss_all()
 
 
 def test_what_arrived_of_an_answer_that_breaks_off_is_shown_with_the_error(serve: Serve) -> None:

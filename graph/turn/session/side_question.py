@@ -97,6 +97,8 @@ def keep_side_answer(engine: TurnEngine, session_id: str, answer: SideAnswer) ->
     check_side_question(answer.text)
     with engine.hold(session_id) as session:
         _check_session(session)
+        if engine.store.status(session) == "running":  # cut off, and it may have asked the user before
+            complete_last_turn(engine, session)
         if (status := engine.store.status(session)) == "waiting":  # a turn behind it would answer its question: no
             raise SessionBusy(session=session_id)
         number = answer.turn + 1
