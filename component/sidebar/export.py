@@ -113,4 +113,4 @@ def _pack_sessions(sessions: Sequence[Session], content: Callable[[Session], str
 
 
 def _build_file_name(session: Session) -> str:
-    return cut_graphemes(_UNSAFE.sub(" ", session.title).strip(), NAME_CHARS) or "gieok"
+    return cut_graphemes(_UNSAFE.sub(" ", session.title).strip(), NAME_CHARS).rstrip(" .") or "gieok"

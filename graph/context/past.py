@@ -145,10 +145,12 @@ def list_left_out(found: FoundPast, shown: Sequence[PastEntry], raw: Collection[
     fits = {entry.key for entry in select_outside(found, raw)}
     left = [entry for entry in _list_outside(found, raw) if entry.key not in keys]
     crowded = tuple(entry.item for entry in left if entry.key in fits)
-    below = (*(entry.item for entry in left if entry.key not in fits), *found.below)
+    # a turn that stands raw in the prompt is not left out of it
+    missed = (item for item in found.below if not (item.startswith("/") and read_item(item, "")[0].number in raw))
+    below = (*(entry.item for entry in left if entry.key not in fits), *missed)
     cut = PromptOmission(str(len(crowded)), "turns_cut", items=crowded[:NEAR_MISSES])
-    missed = PromptOmission(str(len(below)), "below_floor", items=below[:NEAR_MISSES])
-    return tuple(each for each in (cut, missed) if each.items)
+    low = PromptOmission(str(len(below)), "below_floor", items=below[:NEAR_MISSES])
+    return tuple(each for each in (cut, low) if each.items)
 
 
 def _render_past_frame(turns: str, language: str, frame: Frame) -> str:

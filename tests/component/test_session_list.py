@@ -83,14 +83,14 @@ def test_several_chats_are_deleted_at_once_and_all_come_back(serve: Any) -> None
 
 def test_several_chats_are_exported_as_one_archive_that_is_imported_again(serve: Any) -> None:
     serve(lambda messages: "네.")
-    ids = [session_of(say(page(), text)) for text in ("같은 이름", "같은 이름", "다른/이름")]
+    ids = [session_of(say(page(), text)) for text in ("같은 이름", "같은 이름", "다른/이름..")]
     at = act(page(), "export", ids=[*ids, "gone"])
     assert "대화 3개를" in texts(at)
     sessions = [store().session(own) for own in ids]
     data = export._pack_sessions(sessions, lambda each: resource.find_user_agent().export_session(each.id), "json")
     assert zipfile.ZipFile(io.BytesIO(data)).namelist() == ["같은 이름.json", "같은 이름 (2).json", "다른 이름.json"]
     made = read_conversations(data, 1_000_000, len).conversations
-    assert [each.session.title for each in made] == ["같은 이름", "같은 이름", "다른/이름"]
+    assert [each.session.title for each in made] == ["같은 이름", "같은 이름", "다른/이름.."]
     assert [len(each.turns) for each in made] == [1, 1, 1]
 
 

@@ -570,6 +570,8 @@ def test_what_another_conversation_says_does_not_come_along_with_turns_that_stan
     three = replace(both, entries=(budget, earlier, trip))
     assert choose_entries(three, {4}, "en", len) == [earlier], "what this conversation said before comes along"
     assert [each.items for each in list_left_out(three, (earlier,), {4})] == [(trip.item,)]
+    (low,) = list_left_out(replace(both, below=("/0/3/0.20", "/0/2/0.10", "other/0/3/0.10")), (trip,), {3, 4})
+    assert low.items == ("/0/2/0.10", "other/0/3/0.10"), "turn 3 stands in the prompt"
     assert choose_entries(both, {5}, "en", len) == [trip, budget], "the turn that fits stands in the prompt no more"
     near = replace(both, entries=(budget, replace(trip, score=0.5)))
     assert choose_entries(near, {4}, "en", len) == [near.entries[1]], "it fits by itself"
