@@ -8,7 +8,6 @@ their turns begin, however long the conversation is. ``minimap.js`` draws them a
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -21,6 +20,7 @@ from component.answer.past import given_turns
 from component.chat.jump import jump_to_turn
 from component.page.view import View
 from component.widget.markdown import sanitize_text, shorten_text
+from graph.context.report import read_turn_range
 from store import Session, TurnRow
 
 KEY = "minimap-component"
@@ -104,15 +104,9 @@ def read_given_turns(turn: TurnRow) -> dict[GivenAs, set[int]]:
         kind = _KINDS.get(str(part.get("name")))
         if kind is not None:
             items = map(str, part.get("items") or ())
-            given[kind].update(number for item in items for number in _read_turn_range(item, turn.number))
+            given[kind].update(number for item in items for number in read_turn_range(item, turn.number))
     given["found"].update(key.number for key, _ in given_turns(turn) if key.session_id == turn.session_id)
     return given
-
-
-def _read_turn_range(item: str, last: int) -> range:
-    """Returns the turns of an item of a report, «4» or «1-6», up to ``last``; none for what an import made of it."""
-    found = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", item)
-    return range(int(found[1]), min(int(found[2] or found[1]), last) + 1) if found else range(0)
 
 
 def _go_to_mark(session: Session) -> None:

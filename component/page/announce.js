@@ -1,3 +1,4 @@
+const ATTACH = '[data-testid="stChatInputFileUploadButton"] button';
 const PATIENCE = 600;  // looks, 100 ms apart: a busy machine may take long to draw a place
 
 export default function (component) {
@@ -119,6 +120,7 @@ export default function (component) {
     for (const [selector, label] of Object.entries(data.names)) {
       for (const each of document.querySelectorAll(selector)) {
         if (each.getAttribute("aria-label") !== label) each.setAttribute("aria-label", label);
+        if (each.matches(ATTACH) && each.title !== label) each.title = label;  // in place of Streamlit's English tip
       }
     }
     for (const each of document.querySelectorAll('[data-testid="stFileUploaderDropzone"] button p')) {

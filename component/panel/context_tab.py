@@ -17,6 +17,7 @@ from component.widget.failure import draw_error
 from component.widget.markdown import escape_markdown
 from errors import GieokError
 from graph.context.preview import preview_next_prompt
+from graph.context.report import list_shown_summaries
 from store import Session, Store, TurnRow
 
 MOST = 120
@@ -80,6 +81,8 @@ def _render_prompt_items(view: View, report: dict[str, Any]) -> None:
     words, rows = view.words, list[str]()
     for part in report["parts"]:
         items, name = part.get("items") or (), escape(words("part." + part["name"]))
+        if part["name"] == "summaries":
+            items = list_shown_summaries(report)
         if part["name"] == "turns":
             rows += [f"<li><span>{name}</span></li>{_list_places(view, items)}"] if items else []
         elif items:

@@ -83,6 +83,7 @@ def _render_revision_head(view: View, now: SummaryRow) -> None:
         f'<p class="gieok-key"><mark class="kept">{words("revision.kept", count=len(now.kept))}</mark> '
         f'<mark class="lost">{words("revision.lost", count=len(now.lost))}</mark></p>'
     )
+    st.caption(words("revision.facts"))
 
 
 def _format_summary_facts(view: View, summary: SummaryRow) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -124,3 +126,22 @@ class ContextReport:
 def _read_slot_values(row: ReportPart | PromptOmission | ContextReport) -> dict[str, Any]:
     """Returns the fields as they are: ``dataclasses.asdict`` would copy all their contents."""
     return {name: getattr(row, name) for name in row.__slots__}
+
+
+def read_turn_range(item: str, last: int) -> range:
+    """Returns the turns of an item of a report, «4» or «1-6», up to ``last``; none for what an import made of it."""
+    found = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", item)
+    return range(int(found[1]), min(int(found[2] or found[1]), last) + 1) if found else range(0)
+
+
+def list_shown_summaries(report: Mapping[str, Any]) -> list[str]:
+    """Returns the ranges of the summaries that stand in a prompt, of its plain report: a summary whose turns all stand
+    there as they were said is left out (``graph.context.prompt``)."""
+    parts = {
+        str(part.get("name")): [str(item) for item in part.get("items") or ()] for part in report.get("parts") or ()
+    }
+    last = int(report.get("turn") or 0)
+    said = {
+        number for name in ("pinned", "short") for item in parts.get(name, ()) for number in read_turn_range(item, last)
+    }
+    return [item for item in parts.get("summaries", ()) if not said.issuperset(read_turn_range(item, last))]
