@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import hypothesis
 import pytest
 from platformdirs import user_cache_dir
 
@@ -26,6 +27,9 @@ __all__ = ["no_network"]  # holds for every test
 
 memory_disk.use()
 once.use()
+# no test looks at a clock
+hypothesis.settings.register_profile("unhurried", parent=hypothesis.settings(), deadline=None)
+hypothesis.settings.load_profile("unhurried")
 SMALL_MODEL = "smollm2-135m-instruct-q4_1"
 CLOSED = "http://127.0.0.1:9"
 Serve = Callable[..., None]
