@@ -7,38 +7,30 @@ const describe = (mark, words) => {
   const turns = mark.first === mark.last
     ? words.one.replace("{number}", mark.first)
     : words.several.replace("{first}", mark.first).replace("{last}", mark.last);
-  return { turns, kind: words[mark.kind] };
+  return [turns, words[mark.kind]].filter(Boolean).join(" · ");
 };
 
 const makeMark = () => {
   const button = document.createElement("button");
   button.type = "button";
   button.tabIndex = -1;
-  const tip = document.createElement("span");
-  tip.setAttribute("aria-hidden", "true");
-  const text = document.createElement("span");
-  text.dir = "auto";
-  tip.append(document.createElement("b"), text);
-  button.append(tip);
   return button;
 };
 
 const fillMark = (button, mark, words) => {
-  const { turns, kind } = describe(mark, words);
   button.className = mark.kind;
   button.dataset.first = mark.first;
   button.dataset.last = mark.last;
-  button.setAttribute("aria-label", [turns, mark.label, kind].filter(Boolean).join(" · "));
-  const [head, text] = button.firstChild.children;
-  head.textContent = [turns, kind].filter(Boolean).join(" · ");
-  text.textContent = mark.label;
+  button.dataset.about = describe(mark, words);
+  button.dataset.label = mark.label;
+  button.setAttribute("aria-label", [button.dataset.about, mark.label].filter(Boolean).join(" · "));
 };
 
 // Marks that are there stay: one that is pressed while the page is drawn must not go away under the press.
 const fill = (map, marks, words) => {
   while (map.children.length > marks.length) map.lastChild.remove();
   while (map.children.length < marks.length) map.append(makeMark());
-  marks.forEach((mark, at) => fillMark(map.children[at], mark, words));
+  marks.forEach(([first, last, kind, label], at) => fillMark(map.children[at], { first, last, kind, label }, words));
   map.setAttribute("aria-label", words.title);
 };
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import astuple, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -27,7 +27,7 @@ KEY = "minimap-component"
 LEAST = 8
 """Turns below which a conversation is seen at a glance anyway."""
 MOST = 40
-LABEL_CHARS = 60
+LABEL_CHARS = 40
 GivenAs = Literal["raw", "found", "summary", "none", "plain"]
 _KINDS: dict[str, GivenAs] = {"recent": "raw", "short": "raw", "pinned": "raw", "summaries": "summary"}
 """How the turns of a part of the prompt are given, by the part's name (``graph.context.report.PartName``)."""
@@ -39,13 +39,13 @@ _component = st.components.v2.component(
 
 @dataclass(frozen=True, slots=True)
 class MapMark:
-    """A mark. ``first``, ``last``: its turns; ``label``: how the first of them begins; ``kind``: the most that the last
-    answer was given of one of them, ``plain`` where that is not known."""
+    """A mark, as the browser gets it. ``first``, ``last``: its turns; ``kind``: the most that the last answer was given
+    of one of them, ``plain`` where that is not known; ``label``: how the first of them begins."""
 
     first: int
     last: int
-    label: str
     kind: GivenAs
+    label: str
 
 
 def draw_minimap(view: View, turns: Sequence[TurnRow]) -> None:
@@ -58,7 +58,7 @@ def draw_minimap(view: View, turns: Sequence[TurnRow]) -> None:
             return
         answered = next((turn for turn in reversed(turns) if turn.report and not session.world), None)
         data = {
-            "marks": [asdict(mark) for mark in build_map_marks(view, session, answered)],
+            "marks": [astuple(mark) for mark in build_map_marks(view, session, answered)],
             "words": {
                 "title": words("map.title" if answered else "map.title.plain"),
                 "one": words("map.one", number="{number}"),
@@ -85,7 +85,7 @@ def build_map_marks(view: View, session: Session, answered: TurnRow | None) -> l
         kind: GivenAs = "plain"
         if answered and first <= answered.number:
             kind = next((each for each, turns in given.items() if not turns.isdisjoint(range(first, last + 1))), "none")
-        marks.append(MapMark(first, last, label, kind))
+        marks.append(MapMark(first, last, kind, label))
     return marks
 
 

@@ -22,7 +22,8 @@ pytestmark = pytest.mark.usefixtures("fresh")
 def marks(at: AppTest) -> list[dict[str, Any]]:
     """The marks that the page sent to the browser; none where there is no map."""
     sent = [each.proto for each in at.get("bidi_component") if each.key == KEY]
-    return [mark for proto in sent for mark in json.loads(proto.bytes)["marks"]]
+    names = ("first", "last", "kind", "label")
+    return [dict(zip(names, mark, strict=True)) for proto in sent for mark in json.loads(proto.bytes)["marks"]]
 
 
 @pytest.mark.parametrize(("first", "last"), [(1, LEAST), (1, MOST), (1, MOST + 1), (1, 99), (1, 10_000), (0, 57)])
