@@ -587,22 +587,23 @@ class Store:
 
     def reports(self, session_id: str, numbers: Iterable[int]) -> dict[int, dict[str, Any]]:
         """Returns the context reports of the given turns by turn number; leaves out turns without a report."""
-        table = schema.turn
-        with self.transaction() as connection:
-            path = path_of(connection, session_id)
-            conditions = (table.c.session_id == session_id, on_path(table.c.branch, table.c.number, path))
-            query = select(table.c.number, table.c.report).where(*conditions, table.c.number.in_(sorted(numbers)))
-            return {row.number: row.report for row in connection.execute(query) if row.report}
+        found = self._read_column(session_id, numbers, schema.turn.c.report)
+        return {number: report for number, report in found.items() if report}
 
     def question_heads(self, session_id: str, numbers: Iterable[int], chars: int) -> dict[int, str]:
         """Returns the first ``chars`` characters of the questions of these turns by turn number."""
+        return self._read_column(session_id, numbers, func.substr(schema.turn.c.question, 1, chars))
+
+    def _read_column(self, session_id: str, numbers: Iterable[int], column: ColumnElement[Any]) -> dict[int, Any]:
+        """Returns one column of these turns of the path by turn number, without the rest of their rows."""
         table = schema.turn
         with self.transaction() as connection:
             path = path_of(connection, session_id)
             conditions = (table.c.session_id == session_id, on_path(table.c.branch, table.c.number, path))
-            head = func.substr(table.c.question, 1, chars).label("head")
-            query = select(table.c.number, head).where(*conditions, table.c.number.in_(sorted(numbers)))
-            return {row.number: row.head for row in connection.execute(query)}
+            query = select(table.c.number, column.label("value")).where(
+                *conditions, table.c.number.in_(sorted(numbers))
+            )
+            return {row.number: row.value for row in connection.execute(query)}
 
     def turns_between(self, session_id: str, first: int, last: int) -> list[TurnRow]:
         """Returns turns ``first`` to ``last``, both included, oldest first."""

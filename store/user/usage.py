@@ -24,10 +24,9 @@ _VERSION = memory_table.version.c
 @dataclass(frozen=True, slots=True)
 class UsageRow:
     """The calls of one turn, of one summary or version of memory that a model wrote, or of one piece of side work.
-    ``moment``: Unix seconds.
-    ``model``: empty in rows of versions that did not note it. ``usd``: None where the price is not known.
-    ``saved_tokens``: what the last prompt was shorter by than with the whole history; ``cache_usd``: what the
-    provider's cache saved."""
+    ``moment``: Unix seconds. ``model``: empty in rows of versions that did not note it. ``usd``: None where the price
+    is not known. ``saved_tokens``: what the last prompt was shorter by than with the whole history; ``cache_usd``: what
+    the provider's cache saved."""
 
     moment: float
     session_id: str
