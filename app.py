@@ -52,7 +52,7 @@ from component.sidebar.trash import draw_trash
 from component.usage.usage_window import draw_usage
 from component.widget.failure import draw_error, retry_button, show_error_toast
 from component.widget.markdown import escape_markdown
-from component.widget.wait import send_fragments_whole
+from component.widget.streamlit_order import keep_streamlit_order
 from component.work import resource, user
 from component.world.list.book_window import render_book_export as draw_book_export
 from component.world.list.book_window import render_book_import as draw_book_import
@@ -208,5 +208,5 @@ if __name__ == "__main__":
     run_page()
 else:  # imported by ``streamlit run``, which finds the server's application by this assignment
     check_start()
-    send_fragments_whole()
+    keep_streamlit_order()
     app = st.App(__file__, middleware=build_page_middleware(user.has_own_login()))

@@ -6,18 +6,23 @@ new rate in the panel, at N turns with their summaries; ``rerun_ratio``: 1,000 t
 over the websocket for an answer of 2,000 words in one paragraph, at 20 words a second; ``stream_cpu_share``: CPU
 seconds of the server per second of that answer. ``dom_nodes``: at 1,000 turns. ``axe_serious``: violations that
 axe-core calls serious or critical. ``reload_mid_answer_s``: from the reload of a page of 1,000 turns, whose answer is
-still arriving, to an input that takes text; the median of ``RELOADS``, and the slowest. Needs the development
-requirements.
+still arriving, to an input that takes text; the median of ``RELOADS``, and the slowest. ``hurried_kept``: of
+``HURRIED`` messages that are sent 100 ms apart in a new chat, how many are in the record, in their order;
+``hurried_doubled``: what stands there beside them; ``hurried_seconds``: from the first to the last one's answer on the
+page. Needs the development requirements.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import statistics
 import tempfile
 import time
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlsplit
 
 from graph.context.turns import CHUNK
 from graph.state import SummaryRecord
@@ -33,6 +38,7 @@ if TYPE_CHECKING:
 SIZES = (50, 1000)
 WORD = "말하자면 "
 RELOADS = 5
+HURRIED = 50
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -78,7 +84,25 @@ def measure(
     largest = pages[max(SIZES)].page
     figures["dom_nodes"] = largest.evaluate("document.querySelectorAll('*').length")
     figures["axe_serious"] = serious(largest)
-    return figures | reload_mid_answer(pages[max(SIZES)])
+    figures |= reload_mid_answer(pages[max(SIZES)])
+    return figures | hurry(opened(chrome, app, "/"), app)
+
+
+def hurry(person: Person, app: App) -> dict[str, object]:
+    """Sends messages as quickly as the page takes them, and looks into the record."""
+    from playwright.sync_api import TimeoutError as NotSeen
+
+    began, text = time.monotonic(), "급한 질문 {}번"
+    person.hurry(text, HURRIED)
+    with contextlib.suppress(NotSeen):  # a lost message shows in the record
+        person.page.locator(f".st-key-actions-{HURRIED}").wait_for(timeout=30_000)
+    spent = time.monotonic() - began
+    session = parse_qs(urlsplit(person.page.url).query)["s"][0]
+    with contextlib.closing(Store(load_settings(data_dir=app.log.parent / "data").database)) as store:
+        questions = [turn.question for turn in store.turns(session, limit=2 * HURRIED)]
+    wanted = [text.replace("{}", str(number)) for number in range(1, HURRIED + 1)]
+    kept = sum(block.size for block in SequenceMatcher(None, wanted, questions, False).get_matching_blocks())
+    return {"hurried_kept": kept, "hurried_doubled": len(questions) - kept, "hurried_seconds": round(spent, 1)}
 
 
 def reruns(pages: dict[int, Person], repeats: int) -> dict[str, object]:

@@ -42,6 +42,11 @@ APART_NEW = "apart-new"
 OPTIONS_NEW = "options-new"
 MODEL_NEW = "model-new"
 """Session state key: the model that is to answer in the new chat (``store.record.Session.model``)."""
+CREATED = "created-session"
+"""Session state key of the conversation that this page has created, until the browser's address names it: what the
+browser sent before it heard of that belongs to the same conversation."""
+ADDRESSED = "created-addressed"
+"""Session state key that is there when the address in this run of the page is not the browser's, but written here."""
 BEGUN = "begun"
 """Session state key: how many new chats were begun on this page. A new number puts the cursor into the input."""
 
@@ -214,8 +219,9 @@ class View:
 
     def ensure_session(self) -> str:
         """Returns the id of this page's session; creates the session if there is none yet."""
-        if self.session_id:
-            return self.session_id
+        known = self.session_id or st.session_state.get(resource.PRIVATE if self.is_private else CREATED)
+        if known:
+            return str(known)
         created = self.store.create_session(self.words.language, self.rate, options=self.options)
         st.session_state.pop(OPTIONS_NEW, None)
         if (model := st.session_state.pop(MODEL_NEW, None)) is not None:
@@ -231,7 +237,7 @@ class View:
                 resource.find_user_agent().tenant, created.id, user=resource.find_user_agent().user
             )
             del st.session_state[APART_NEW]
-        st.query_params[SESSION] = created.id
+        st.session_state[CREATED] = st.session_state[ADDRESSED] = st.query_params[SESSION] = created.id
         return created.id
 
 
@@ -246,6 +252,7 @@ def choose_page_language() -> Language:
 
 def build_page_view(said: Words) -> View:
     """Returns the view that the address asks for; an unknown session becomes a new chat with a notice."""
+    _open_created_session()
     if SESSION in st.query_params:
         leave_private()  # the browser's back button led here
     store = resource.find_page_agent().store
@@ -295,6 +302,7 @@ def scroll_to(number: int) -> None:
 
 def show_session(session_id: str | None) -> None:
     """Turns the page to a session, or to a new chat."""
+    st.session_state.pop(CREATED, None)
     st.query_params.pop(PAGE, None)
     leave_private()
     if session_id:
@@ -380,6 +388,16 @@ def _load_private_session(store: Store) -> Session | None:
         st.session_state[resource.PRIVATE] = ""
         store_page_error(PrivateEnded())
         return None
+
+
+def _open_created_session() -> None:
+    """Opens the conversation that this page has created where the browser's address does not name it yet."""
+    addressed = st.session_state.pop(ADDRESSED, None) is not None
+    if SESSION not in st.query_params:
+        if created := st.session_state.get(CREATED):
+            st.query_params[SESSION] = created
+    elif not addressed:
+        st.session_state.pop(CREATED, None)
 
 
 def _load_open_session(store: Store) -> Session | None:

@@ -224,3 +224,20 @@ def test_a_disk_without_room_keeps_the_message_until_there_is_some(browser: Brow
         person.input.press("Enter")
         expect(person.see(2)).to_contain_text("자리가 없을 때의 질문")
         expect(person.input).to_have_value("")
+
+
+HURRIED = 8
+
+
+def test_messages_a_tenth_of_a_second_apart_are_turns_in_their_order(visit: Visit, app: App) -> None:
+    person = visit()
+    person.hurry("급한 질문 {}번", HURRIED)
+    person.see(HURRIED)
+    assert list_questions(app, session_of(person)) == [f"급한 질문 {number}번" for number in range(1, HURRIED + 1)]
+
+
+def list_questions(app: App, session: str) -> list[str]:
+    """What the record has as asked in a session, in order."""
+    with closing(sqlite3.connect(app.log.parent / "data" / "gieok.db", timeout=60)) as record:
+        rows = record.execute("select question from turn where session_id = ? order by number", (session,))
+        return [question for (question,) in rows]
