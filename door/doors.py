@@ -14,7 +14,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from fastapi import FastAPI
-from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -24,7 +23,6 @@ from door.mcp import PATH as MCP_PATH
 from errors import GieokError, format_error_trace
 from server import refusal
 from server.observe.watch import note_of
-from server.refusal import Refusal
 from store.worker import BEAT_SECONDS
 
 if TYPE_CHECKING:
@@ -74,8 +72,8 @@ class Doors:
 
     def add_to(self, app: FastAPI) -> None:
         """Adds the routes to the application."""
-        agents = _LazyDoor(self._open_agents, Refusal.response)
-        app.router.routes.append(Route(MCP_PATH, endpoint=_LazyDoor(self._open_mcp, Refusal.rpc_response)))
+        agents = _LazyDoor(self._open_agents)
+        app.router.routes.append(Route(MCP_PATH, endpoint=_LazyDoor(self._open_mcp)))
         app.router.routes += [Route(path, endpoint=agents) for path in (CARD, FIRST_CARD, AGENT_PATH)]
         app.router.routes.append(Route(f"{AGENT_PATH}/{{rest:path}}", endpoint=agents))
 
@@ -140,11 +138,10 @@ class Doors:
 
 
 class _LazyDoor:
-    """An ASGI application behind which another one is opened when it is asked for. ``refuse``: the answer where it
-    cannot be opened now, in the form of its protocol."""
+    """An ASGI application behind which another one is opened when it is asked for."""
 
-    def __init__(self, open_app: Callable[[], Awaitable[ASGIApp]], refuse: Callable[[Refusal], Response]) -> None:
-        self._open_app, self._refuse = open_app, refuse
+    def __init__(self, open_app: Callable[[], Awaitable[ASGIApp]]) -> None:
+        self._open_app = open_app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -152,7 +149,7 @@ class _LazyDoor:
         except GieokError as error:
             refused = refusal.build_error_refusal(error)
             note_of(scope).code = refused.code
-            app = self._refuse(refused)
+            app = refused.response_at(scope["path"])
         await app(scope, receive, send)
 
 

@@ -170,7 +170,7 @@ class Service:
         told = refusal.build_error_refusal(error) if isinstance(error, GieokError) else error
         assert isinstance(told, Refusal)
         note_of(request.scope).code = told.code
-        return told.response()
+        return told.response_at(request.url.path)
 
     async def unknown(self, request: Request, error: Exception) -> Response:
         """Answers a path or a method that does not exist."""
@@ -192,9 +192,9 @@ def _open_tracing(settings: Settings) -> Any:
     return Tracing(settings.otlp_endpoint)
 
 
-def _build_foreign_response(message: str) -> Response:
+def _build_foreign_response(message: str, path: str) -> Response:
     """Returns the answer to a foreign name in ``HostGuard`` or ``Origin``."""
-    return Refusal(403, message, code="foreign_host", kind="permission_error").response()
+    return Refusal(403, message, code="foreign_host", kind="permission_error").response_at(path)
 
 
 __all__ = ["Service", "application", "create_app"]

@@ -1,4 +1,4 @@
-"""How the endpoint refuses a request: OpenAI's error object and the status that belongs to it."""
+"""How the endpoint refuses a request: OpenAI's error object, or JSON-RPC's, and the status that belongs to it."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ from server.status import INVALID_REQUEST, SERVER_ERROR, retry_after, status_of
 
 log = logging.getLogger("gieok.endpoint")
 
+MCP_PATH, AGENT_PATH = "/mcp", "/a2a"
+RPC_PATHS = frozenset((MCP_PATH, AGENT_PATH))
+"""Where clients speak JSON-RPC: there every refusal has its envelope, whoever refuses."""
 PLACES = frozenset(("address", "file", "log", "path", "place", "url", "where"))
 """Values of errors that name a place on the machine or in its network."""
 HIDDEN = "…"
@@ -40,6 +43,10 @@ class Refusal(Exception):
         self.http, self.wait, self.code, self.again = http, wait, code, again or wait is not None
         self.headers: dict[str, str] = {}
         self.error = {"message": message, "type": kind, "param": param, "code": code}
+
+    def response_at(self, path: str) -> Response:
+        """Returns the answer to a client of this path, in the form of its protocol."""
+        return self.rpc_response() if (path.rstrip("/") or path) in RPC_PATHS else self.response()
 
     def response(self) -> Response:
         """Returns the answer to the client."""

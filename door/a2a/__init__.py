@@ -4,5 +4,7 @@ Shows ``app.Agents``, which ``door.doors`` opens with the first request, and the
 May import ``server`` and all below it, and no other door.
 """
 
-PATH, REST = "/a2a", "/a2a/rest"
+from server.refusal import AGENT_PATH
+
+PATH, REST = AGENT_PATH, f"{AGENT_PATH}/rest"
 CARD, FIRST_CARD = "/.well-known/agent-card.json", "/.well-known/agent.json"

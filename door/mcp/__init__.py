@@ -4,4 +4,6 @@ Shows ``http.Endpoint`` to ``door.doors``, the program for a pipe in ``stdio`` t
 May import ``server``, ``evaluation`` and all below them, and no other door.
 """
 
-PATH = "/mcp"
+from server.refusal import MCP_PATH
+
+PATH = MCP_PATH

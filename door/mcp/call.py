@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar, assert_never
+from typing import Any, TypeVar, assert_never
 
 from mcp_types import CallToolRequestParams
 
 from door.mcp.caller import Context, McpCaller
 from errors import GieokError
 from graph.turn.event import Done, Failed, Step, Token, TurnQuestions
+from model.call.stream import Stopped
 from server.refusal import Refusal, error_of
 from server.request.report import AnswerReport
 from server.request.running import BegunRequest, Requests, Work
@@ -50,6 +52,18 @@ class McpToolCall:
     async def look(self, work: Callable[[], _T]) -> _T:
         """Returns the result of a short look into the store."""
         return await self.requests.look(work)
+
+    async def hear_client(self, request: Coroutine[Any, Any, _T]) -> _T:
+        """Returns what the client answers to a request of ours. Raises ``Stopped`` when it leaves before that."""
+        answer, leaving = asyncio.ensure_future(request), asyncio.ensure_future(self.caller.left.wait())
+        try:
+            await asyncio.wait((answer, leaving), return_when=asyncio.FIRST_COMPLETED)
+            if answer.done():
+                return answer.result()
+            raise Stopped
+        finally:
+            answer.cancel()
+            leaving.cancel()
 
     async def progress(self, done: float, message: str, total: float | None = None) -> None:
         """Tells a client that asks for it how far the call is."""

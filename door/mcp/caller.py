@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from mcp.server.context import ServerRequestContext
@@ -28,13 +29,15 @@ def _begin_unlimited_call() -> Callable[[], object]:
 class McpCaller:
     """The user of a request. ``worlds``: the engine of his story worlds. ``begin``: counts a call against the limits of
     the caller's key; its result is called when the call has ended (``Access.begin``). ``begun``, ``ended``: hear of the
-    turn that a call has led to, for the log and the counters."""
+    turn that a call has led to, for the log and the counters. ``left``: set when the client no longer hears the answer
+    to its message, which over standard input and output is the end of the process."""
 
     agent: Agent
     worlds: WorldEngine
     begin: Callable[[], Callable[[], object]] = _begin_unlimited_call
     begun: Callable[[BegunRequest], object] = lambda _: None
     ended: Callable[[Done, ContextReport | None], object] = lambda *_: None
+    left: asyncio.Event = field(default_factory=asyncio.Event, compare=False)
 
     def session(self, name: str) -> Session | None:
         """Returns the user's session with this id or name, None without one."""

@@ -87,7 +87,8 @@ class Endpoint:
             note.code = refused.code
             await refused.rpc_response()(scope, receive, send)
             return
-        save_request_caller(scope, self._caller(key, note))
+        caller = self._caller(key, note)
+        save_request_caller(scope, caller)
         scope["user"] = _build_session_owner(key)
         if scope["method"] == "GET":
             await self._listen(scope, receive, send)
@@ -98,7 +99,10 @@ class Endpoint:
             note.code = refused.code
             await refused.rpc_response()(scope, receive, send)
             return
-        await self._manager.handle_request(scope, replay_body(body, receive), send)
+        try:  # a session of the handshake goes on when the client of one of its messages has left
+            await self._manager.handle_request(scope, replay_body(body, receive), send)
+        finally:
+            caller.left.set()
 
     async def _listen(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers a request that may stay open for as long as the client wants."""

@@ -17,7 +17,7 @@ from graph.node.llm import SENT_STOPS
 from graph.tool.client_tool import is_client_call
 from graph.turn.agent import Agent, PrivateAgent, private_agent
 from graph.turn.event import Done, Ended, Event, Token, ToolStarted, TurnQuestions, TurnUsage, find_finish_reason
-from graph.turn.request import Request
+from graph.turn.request import Kind, Request
 from graph.turn.runtime import build_call_arguments
 from model.call.message_form import SYSTEM
 from model.call.stream import cut_off, read_token_usage, stream_answer, sum_chunks
@@ -28,16 +28,24 @@ from server.request.client_call import (
     Results,
     end_with_calls,
     fill_call,
-    find_open_calls,
     find_results,
     own_calls,
     usage_of,
 )
-from server.request.conversation import TurnPlan, make_request, plan_client_turn, prepare_turn_request
+from server.request.conversation import (
+    NOT_ENDED,
+    TurnPlan,
+    is_same_text,
+    is_unheard,
+    make_request,
+    plan_client_turn,
+    prepare_turn_request,
+)
 from server.request.message import ClientMessage
-from server.request.resend import mark_first_message, take_up
+from server.request.resend import build_known_end, find_known_end, mark_first_message, take_up
 from server.request.running import BegunRequest, Emit, Work
-from server.request.told_request import read_told_request
+from server.request.told_request import ToldRequest, read_told_request
+from store import Session
 from store.path import branch_at
 from store.session.options import AnswerOptions
 
@@ -52,7 +60,7 @@ def build_turn_work(agent: Agent, body: Body, name: str | None, whole: bool = Fa
         if found is not None:
             return _EndpointTurn(agent, body, emit).go_on(found, stop)
         planned = _plan_body_turn(agent, body, name, whole)
-        mark = "" if isinstance(agent, PrivateAgent) else mark_first_message(planned)  # its store ends with the turn
+        mark = mark_first_message(planned)
         return _EndpointTurn(agent, body, emit, mark).run(take_up(agent, planned, mark), stop)
 
     return run
@@ -78,18 +86,19 @@ class _EndpointTurn:
 
     def __init__(self, agent: Agent, body: Body, emit: Emit, mark: str = "") -> None:
         self._agent, self._body, self._emit, self._mark = agent, body, emit, mark
+        self._is_noted = not isinstance(agent, PrivateAgent)  # whose store ends with the turn
         self._begun: BegunRequest | None = None
         self._shown = ""
 
     def run(self, planned: TurnPlan, stop: threading.Event) -> Ended:
         """Runs the turn and returns its end."""
-        if planned.request.kind == "again" and (waiting := self._waiting(planned.request)):
-            return self._tell(planned, waiting)
+        if planned.request.kind == "again" and (known := find_known_end(self._agent, planned.request)):
+            return self._tell(planned, known)
         prepared = prepare_turn_request(self._agent, planned)
-        if self._mark and planned.created:
-            self._agent.store.undelivered.note(prepared.session, self._mark)
         request = replace(prepared, limits=self._body.limits, tools=self._body.tools)
         number = request.number + len(request.given) if request.number else self._next(request.session)
+        if self._is_noted:
+            self._agent.store.undelivered.note(request.session, self._mark or str(number))
 
         def hear(event: Event) -> None:
             self._begin(request.session, number, planned.fit)
@@ -117,9 +126,7 @@ class _EndpointTurn:
         request = Request(found.session, "resume", number=turn.number, answers=found.answers)
         planned = TurnPlan(request, False, "goes_on")
         if turn.status in ("done", "stopped"):
-            cut_at, stopped = usage_of(turn).cut_at, turn.status == "stopped"
-            known = Done(turn.number, turn.answer or "", stopped, finish_reason=find_finish_reason(cut_at, stopped))
-            return self._tell(planned, known)
+            return self._tell(planned, build_known_end(turn))
         end = self.run(planned, stop)
         if isinstance(end, Done) and turn.status == "waiting":  # the reply with the calls has told the rest
             end = replace(end, usage=end.usage.minus(usage_of(turn)), seconds=end.seconds - (turn.seconds or 0.0))
@@ -135,13 +142,11 @@ class _EndpointTurn:
     def _tell(self, planned: TurnPlan, end: Done) -> Done:
         """Tells what the record has; nothing runs."""
         self._begin(planned.request.session, end.turn, planned.fit)
+        if self._body.fills and not (isinstance(end, Called) or end.stopped):
+            return fill_call(end, self._body.fills)
         if self._body.stream and end.answer:
             self._emit(Token(end.answer))
         return end
-
-    def _waiting(self, request: Request) -> Called | None:
-        turn = self._agent.store.turn(request.session, request.number)
-        return find_open_calls(request.session, turn) if turn is not None else None
 
     def _next(self, session: str) -> int:
         return self._agent.store.session(session).turn_count + 1
@@ -149,7 +154,7 @@ class _EndpointTurn:
     def _begin(self, session: str, number: int, fit: str) -> None:
         if self._begun is None:
             response = response_id(self._agent, session, number) if self._body.responds else ""
-            deliver = partial(self._agent.store.undelivered.note, session, "") if self._mark else None
+            deliver = partial(self._agent.store.undelivered.note, session, "") if self._is_noted else None
             self._begun = BegunRequest(session, number, fit, response, deliver)
             self._emit(self._begun)
 
@@ -191,11 +196,33 @@ def _plan_after_response(agent: Agent, body: Body) -> TurnPlan:
     request = read_told_request(
         body.messages, resolve_language("auto", agent.settings.language), own_calls(agent, body.messages)
     )
-    turn = make_request(request, session_id, "new", number + 1, request.turns)
-    turn = replace(turn, system=request.system or None)  # without one, the stored system text stays
+    system = request.system or None  # without one, the stored system text stays
     switch = (number, branch) if branch_at(session.path, number) != branch else None
+    if switch is None and (kind := _find_resent_kind(agent, session, request, number)) is not None:
+        turn = make_request(request, session_id, kind, session.turn_count)
+        return TurnPlan(replace(turn, system=system), False, "again")
+    turn = replace(make_request(request, session_id, "new", number + 1, request.turns), system=system)
     later = switch is not None or number < session.turn_count
     return TurnPlan(turn, False, "edited" if later else "goes_on", switch=switch)
+
+
+def _find_resent_kind(agent: Agent, session: Session, request: ToldRequest, number: int) -> Kind | None:
+    """Returns how the last turn of a session is run again where it follows turn ``number`` with all that the request
+    tells and asks, and its answer never arrived; None for a request that is no other one sent again."""
+    last = number + len(request.turns) + 1
+    if last != session.turn_count:
+        return None
+    told = [*((turn.question, turn.answer) for turn in request.turns), (request.text, "")]
+    known = agent.store.histories.read(session.id, session.path, range(number + 1, last + 1))
+    for at, (question, answer) in enumerate(told, number + 1):
+        turn = known.get(at)
+        if turn is None or not is_same_text(turn.question, question):
+            return None
+        if at < last and not is_same_text(turn.answer, answer):
+            return None
+    if not is_unheard(agent, session, known[last]) or known[last].status == "stopped":
+        return None
+    return "retry" if known[last].status in NOT_ENDED else "again"
 
 
 def _parse_response_id(response: str, unknown: Refusal) -> tuple[str, int, int]:

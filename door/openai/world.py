@@ -6,6 +6,7 @@ state block; everything else passes as it is.
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Mapping
@@ -17,7 +18,7 @@ from starlette.requests import Request
 
 from door.openai.passing import PassedOn, PassingBegun, choose_passed_headers
 from door.openai.side_call import is_side_call
-from errors import WorldUnknown
+from errors import ModelBroken, WorldUnknown
 from graph.turn.event import Done, Token, TurnUsage, find_finish_reason
 from model.raw import Raw, RawAnswer, RawStopped
 from server.header import FIT, TURN
@@ -28,6 +29,7 @@ from store.world.record import World
 from world.engine import RecognisedRequest, WorldEngine
 from world.prompt.placement import list_message_texts
 from world.story.told import StoryMessage
+from world.turn.reply import WorldReply, read_object
 from world.turn.turn import StoryTurn, StoryTurnEnd, UpstreamRefusal
 
 PREFIX = "world/"
@@ -135,16 +137,23 @@ class _StoryPassage:
             raise shutting_down() from error
 
     def _aside(self, raw: Raw, body: Json, stop: threading.Event) -> Done:
-        """Passes a program's own question on as it is."""
+        """Passes a program's own question on, and its answer in the form of any other (``WorldReply``)."""
+        reply = WorldReply(self._given.counted, is_turn=False)
         with raw.ask(body, stop) as answer:
             if answer.status >= 300:
                 raise UpstreamRefusal(answer.status, answer.headers, answer.whole())
             self._emit(PassingBegun(headers=choose_passed_headers(answer.headers)))
             if self._given.stream:
                 for event in answer.events():
-                    self._piece(event)
+                    self._piece(reply.event(event))
+                if not (reply.reason or reply.ended or reply.failed or stop.is_set()):
+                    raise ModelBroken(url=raw.url, reason="the answer has no end", reason_code="no_end")
+                self._piece(reply.end(None))
             else:
-                self._piece(answer.whole().decode("utf-8", "replace"))
+                whole = read_object(answer.whole())
+                if whole is None and not stop.is_set():
+                    raise ModelBroken(url=raw.url, reason="it sent something that is not JSON", reason_code="json")
+                self._piece(json.dumps(reply.whole(whole or {}), ensure_ascii=False, separators=(",", ":")))
         return Done(0, "", seconds=time.monotonic() - self._began, first_token_seconds=self._first)
 
     def _begin(self, begun: RecognisedRequest, answer: RawAnswer) -> None:
@@ -159,6 +168,8 @@ class _StoryPassage:
         )
 
     def _piece(self, text: str) -> None:
+        if not text:
+            return
         if self._first is None:
             self._first = time.monotonic() - self._began
         self._emit(Token(text))

@@ -6,7 +6,6 @@ uvicorn has none of them for the parser that it uses here (httptools): a head th
 
 from __future__ import annotations
 
-import json
 from asyncio import TimerHandle, Transport
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -14,10 +13,13 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from server.refusal import Refusal
 from settings import Settings, load_current_settings
 
 LEAST_PROGRESS = 1_000
 """Bytes of a body that must arrive while ``ConnectionLimits.body_seconds`` pass."""
+RETRY_SECONDS = 5
+"""When a client may try again that came when there were too many connections."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,8 @@ class ConnectionLimits:
 
 
 class LimitedConnection(HttpToolsProtocol):
-    """uvicorn's connection with limits. What passes a limit is refused in OpenAI's form, and the connection ends."""
+    """uvicorn's connection with limits. What passes a limit is refused in the form of its protocol, and the connection
+    ends."""
 
     limits: ConnectionLimits | None = None
     """The limits where they are not those of the settings."""
@@ -136,17 +139,18 @@ class LimitedConnection(HttpToolsProtocol):
         self._stop_timer()
         if not self.transport.is_closing():
             if self.cycle is None or self.cycle.response_complete or not self.cycle.response_started:
-                self.transport.write(_write_refusal(status, code, message))
+                path = getattr(self, "url", b"").partition(b"?")[0].decode("latin-1")  # none before the first head
+                self.transport.write(_write_refusal(status, code, message, path))
             self.transport.close()
 
 
-def _write_refusal(status: int, code: str, message: str) -> bytes:
-    kind = "api_error" if status == HTTPStatus.SERVICE_UNAVAILABLE else "invalid_request_error"
-    error = {"message": message, "type": kind, "param": None, "code": code}
-    body = json.dumps({"error": error}).encode()
-    wait = "Retry-After: 5\r\nx-should-retry: true\r\n" if status == HTTPStatus.SERVICE_UNAVAILABLE else ""
-    head = f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\nContent-Type: application/json\r\n{wait}"
-    return f"{head}Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode() + body
+def _write_refusal(status: int, code: str, message: str, path: str) -> bytes:
+    is_full = status == HTTPStatus.SERVICE_UNAVAILABLE
+    kind, wait = ("api_error", RETRY_SECONDS) if is_full else ("invalid_request_error", None)
+    answer = Refusal(status, message, code=code, kind=kind, wait=wait).response_at(path)
+    headers = "".join(f"{name}: {value}\r\n" for name, value in answer.headers.items())
+    head = f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n{headers}Connection: close\r\n\r\n"
+    return head.encode() + bytes(answer.body)
 
 
 __all__ = ["ConnectionLimits", "LimitedConnection"]

@@ -16,7 +16,7 @@ LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^\s:/?#@\[\]]+))(?::\d*)?", re.IGNORECASE)
 
 
-def _build_plain_refusal(sentence: str) -> Response:
+def _build_plain_refusal(sentence: str, _: str) -> Response:
     return PlainTextResponse(sentence, 403)
 
 
@@ -31,16 +31,16 @@ class HostGuard:
     """
 
     def __init__(
-        self, app: ASGIApp, answer: Callable[[str], Response] = _build_plain_refusal, origins: Collection[str] = ()
+        self, app: ASGIApp, answer: Callable[[str, str], Response] = _build_plain_refusal, origins: Collection[str] = ()
     ) -> None:
-        """``answer``: makes the refusal from its sentence. ``origins``: foreign pages that may send requests."""
+        """``answer``: the refusal of a sentence and a path. ``origins``: foreign pages that may send requests."""
         self._app, self._answer, self._origins = app, answer, origins
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan" or _is_known(scope, self._origins):
             await self._app(scope, receive, send)
         else:
-            await self._answer(_render_host_refusal())(scope, receive, send)
+            await self._answer(_render_host_refusal(), scope["path"])(scope, receive, send)
 
 
 def _is_known(scope: Scope, pages: Collection[str]) -> bool:

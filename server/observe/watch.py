@@ -1,7 +1,7 @@
 """What is kept of a request: an id in its answer, a line in the log, its place in the counters, a span. Never content.
 
 It is around everything else, so that also a foreign host and an error that nobody expected count and are answered in
-OpenAI's form.
+the form of its protocol.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class Watch:
                 failure = refusal.build_error_refusal(ensure_gieok_error(error, log, "a request"))
                 note.code = failure.code
                 if not note.status:
-                    await failure.response()(scope, receive, send_message)
+                    await failure.response_at(scope["path"])(scope, receive, send_message)
             finally:
                 self._record_end(scope, note)
 

@@ -34,7 +34,17 @@ from store.session.history import Lead, PathTurn
 from text.fence import find_words
 from text.language import detect_language
 
-__all__ = ["ClientMessage", "Fit", "TurnPlan", "make_request", "plan_client_turn", "prepare_turn_request"]
+__all__ = [
+    "NOT_ENDED",
+    "ClientMessage",
+    "Fit",
+    "TurnPlan",
+    "is_same_text",
+    "is_unheard",
+    "make_request",
+    "plan_client_turn",
+    "prepare_turn_request",
+]
 
 Fit = Literal["new", "goes_on", "again", "edited", "given", "ambiguous"]
 NOT_ENDED = ("running", "failed")
@@ -195,7 +205,7 @@ def _plan_named_session(agent: Agent, request: ToldRequest, session: Session, wh
         )
     number = session.turn_count
     last = agent.store.histories.find_path_turn(session.id, session.path, number) if number else None
-    if last is not None and last.status in (*CUT_SHORT, "waiting") and _is_same_question(last, request):
+    if last is not None and _is_same_question(last, request) and is_unheard(agent, session, last):
         number -= 1  # the client sends the message once more
     planned = _plan_turn_at_place(agent, request, HistoryPlace(session, session.path, number, 0))
     # such a client sends its message alone: it follows the last turn there is by then, and a stored system text stays
@@ -400,7 +410,7 @@ def _plan_turn_at_place(agent: Agent, request: ToldRequest, place: HistoryPlace)
     else:
         ended = asked.status not in NOT_ENDED or number < session.turn_count
         kind, fit = "again" if ended else "retry", "again"
-        if not _is_same_text(asked.question, request.text):  # the client sends something else along with the same words
+        if not is_same_text(asked.question, request.text):  # the client sends something else along with the same words
             kind = "edited"
     if switch:
         kind = (
@@ -420,6 +430,11 @@ def _asks_alike(sent: str, question: str) -> bool:
     return compare_messages(find_words(sent), find_words(question), "question") in LIKE
 
 
-def _is_same_text(one: str, other: str) -> bool:
+def is_unheard(agent: Agent, session: Session, last: PathTurn) -> bool:
+    """Returns whether a session's last turn has no answer that its client has got."""
+    return last.status in (*CUT_SHORT, "waiting") or agent.store.undelivered.is_noted(session.id, session.turn_count)
+
+
+def is_same_text(one: str, other: str) -> bool:
     """Returns whether two texts say the same: clients trim and wrap texts."""
     return one.split() == other.split()

@@ -4,38 +4,44 @@ user wrote and the material that the client added. What the templates look like 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
+import re2 as _re2
 import yaml
 from pydantic import BaseModel, ConfigDict, field_validator, model_validator
 
 from server.request.message import ClientMessage, Material
 
+re2: Any = _re2  # it has no types
 TEMPLATES = Path(__file__).with_suffix(".yaml")
-WORDS = "words"
+WORDS, QUERY = "words", "query"
 MOST_TEMPLATES = 8
 """The most templates around one message: a client nests two or three."""
 
 
 class Template(BaseModel):
-    """What a client adds to messages of the user. See the data file for the fields."""
+    """What a client adds to messages of the user. See the data file for the fields. ``pattern``: of an engine in linear
+    time (RE2, decision 21): a message may be anybody's."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     client: str
     source: str
     holds: str
-    pattern: re.Pattern[str]
+    pattern: Any
     reply: str = ""
 
     @field_validator("pattern")
     @classmethod
-    def _match_lines(cls, pattern: re.Pattern[str]) -> re.Pattern[str]:
-        return re.compile(pattern.pattern, re.DOTALL)
+    def _compile_pattern(cls, pattern: str) -> Any:
+        try:
+            return re2.compile(f"(?s){pattern}")
+        except re2.error as error:
+            raise ValueError(f"{pattern} is no pattern: {error}") from error
 
     @model_validator(mode="after")
     def _has_one_end(self) -> Template:
@@ -43,9 +49,11 @@ class Template(BaseModel):
             raise ValueError(f"a template has either a group «{WORDS}» or a reply")
         return self
 
-    def match(self, text: str) -> re.Match[str] | None:
-        """Returns the match of a whole message."""
-        return self.pattern.fullmatch(text) if self.holds in text else None
+    def match(self, text: str) -> Any:
+        """Returns the match of a whole message; None for another one, also where the words are not the query."""
+        match = self.pattern.fullmatch(text) if self.holds in text else None
+        is_other = match is not None and QUERY in self.pattern.groupindex and match[QUERY] != match[WORDS]
+        return None if is_other else match
 
 
 class Templates(BaseModel):
@@ -108,14 +116,14 @@ def _split_message_material(message: ClientMessage) -> ClientMessage:
         if found is None:
             break
         template, match = found
-        start, end = match.span(WORDS)
+        start, end = match.span(template.pattern.groupindex[WORDS])
         rest = f"{match.string[:start].strip()}\n{match.string[end:].strip()}".strip()
         added.append(Material(template.client, rest))
         message = replace(message, text=match[WORDS].strip())
     return replace(message, material=tuple(added)) if added else message
 
 
-def _find_templates(text: str) -> Iterator[tuple[Template, re.Match[str]]]:
+def _find_templates(text: str) -> Iterator[tuple[Template, Any]]:
     """Yields the templates that a message is written in, with their matches."""
     for template in load_templates():
         if not template.reply and (match := template.match(text.strip())):

@@ -1,8 +1,10 @@
-"""The first message of a conversation, sent again because its answer never arrived, is the turn that it began.
+"""A message that is sent again because its answer never arrived is the turn that it began.
 
 A client that names no conversation and has no history yet (a script, most chat programs) sends the same request after a
 time-out or a broken connection. While the answer to a first message has not gone out whole, the same one takes up its
 conversation; afterwards it begins another, as it does while the first one is being answered: two tabs may say «hello».
+A message that follows known turns names its turn by them. Where that turn has its answer, which has not gone out, it is
+told, and nothing runs once more; an answer that did go out is answered anew.
 """
 
 from __future__ import annotations
@@ -14,9 +16,11 @@ from dataclasses import replace
 
 from errors import SessionBusy
 from graph.turn.agent import Agent
+from graph.turn.event import Done, find_finish_reason
 from graph.turn.request import Request
+from server.request.client_call import Called, find_open_calls, usage_of
 from server.request.conversation import TurnPlan
-from store import Session
+from store import Session, TurnRow
 from text.fence import find_words
 
 
@@ -57,3 +61,22 @@ def _make_again(agent: Agent, request: Request, session: Session) -> Request:
     if asked.question.split() != request.text.split():  # the same words, and something else sent along
         return replace(again, kind="edited")
     return replace(again, kind="retry" if asked.status in ("failed", "running") else "again")
+
+
+def find_known_end(agent: Agent, request: Request) -> Done | Called | None:
+    """Returns what the client of a request ``again`` has missed of its turn: the calls for which the turn waits, or the
+    answer that has not gone out; None where there is nothing of the kind, so that the client wants another answer."""
+    turn = agent.store.turn(request.session, request.number)
+    if turn is None:
+        return None
+    if calls := find_open_calls(request.session, turn):
+        return calls
+    is_last = turn.number == agent.store.session(request.session).turn_count
+    is_missed = turn.status == "done" and is_last and agent.store.undelivered.is_noted(request.session, turn.number)
+    return build_known_end(turn) if is_missed else None
+
+
+def build_known_end(turn: TurnRow) -> Done:
+    """Returns the end of a turn that has its answer; what it used was counted when it ended."""
+    cut_at, stopped = usage_of(turn).cut_at, turn.status == "stopped"
+    return Done(turn.number, turn.answer or "", stopped, finish_reason=find_finish_reason(cut_at, stopped))

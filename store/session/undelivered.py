@@ -1,7 +1,8 @@
-"""Conversations whose first answer has not reached its client yet, by what the client asked.
+"""Conversations whose last answer has not reached its client yet: the number of the turn, or, of a first question, what
+the client asked.
 
 A client that names no conversation and sends no history has no other way to say that it means the same question: it
-sends it once more. Who was answered and asks the same again begins another conversation.
+sends it once more. Who was answered and asks the same again begins another conversation, or wants another answer.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from sqlalchemy import Connection, select, update
 from store.database import schema
 from store.owner import build_owner_condition, check_session
 
+MOST_DIGITS = 12
+"""Digits of a turn's number at most; the mark of a first question has more."""
 WAITING_SECONDS = 3600.0
 """How long a client may take until it sends its first message once more."""
 _SESSION = schema.session.c
@@ -27,13 +30,20 @@ class UndeliveredSessions:
         self._transaction = transaction
 
     def note(self, session_id: str, mark: str) -> None:
-        """Notes that the client of a session's first question waits. ``mark``: of what it asked
-        (``mark_first_message``); empty:
-        it has its answer. Raises ``SessionUnknown``."""
+        """Notes that the client of a session's last question waits. ``mark``: the number of the turn, or of a first
+        question what it asked (``mark_first_message``); empty: the client has its answer. Raises ``SessionUnknown``."""
         with self._transaction() as connection:
             check_session(connection, session_id)
             change = update(schema.session).where(_SESSION.id == session_id)
             connection.execute(change.values(undelivered=mark))
+
+    def is_noted(self, session_id: str, number: int) -> bool:
+        """Returns whether the client of a session's last turn, which has this number, waits. Raises
+        ``SessionUnknown``."""
+        with self._transaction() as connection:
+            check_session(connection, session_id)
+            mark = connection.execute(select(_SESSION.undelivered).where(_SESSION.id == session_id)).scalar_one()
+        return mark == str(number) or len(mark) > MOST_DIGITS
 
     def find(self, mark: str) -> list[str]:
         """Returns the sessions whose clients wait for the answer to this first question, the last used first. Who waits

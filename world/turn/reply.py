@@ -4,7 +4,7 @@ field for it, everything else passes as it is."""
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from model.call.thought import THOUGHT, Sorted, ThoughtSplitter
@@ -18,8 +18,27 @@ FRAME = ("id", "object", "created", "model", "system_fingerprint")
 """What all events of a stream say alike."""
 
 
+class _WholeText:
+    """The text of an answer that is no turn of a story: all of it is shown (``HiddenBlock``)."""
+
+    def __init__(self) -> None:
+        self._came, self.blocks = list[str](), list[str]()
+
+    @property
+    def raw(self) -> str:
+        return "".join(self._came)
+
+    def feed(self, text: str) -> str:
+        self._came.append(text)
+        return text
+
+    def end(self) -> str:
+        return ""
+
+
 class WorldReply:
     """One answer. ``counted``: whether the client asked for the tokens of a stream; they come once, before its end.
+    ``is_turn``: whether it is a turn of a story, which may have a state block.
 
     ``raw``: the model's text so far; ``visible_text``: without its block. ``reason``: why the answer ended, empty
     before its end; ``ended``: whether the server said that it is over. ``failed``: whether the server told an error in
@@ -27,8 +46,9 @@ class WorldReply:
     ``usage``, ``timings``: as the server told them.
     """
 
-    def __init__(self, counted: bool) -> None:
-        self._block, self._counted = HiddenBlock(), counted
+    def __init__(self, counted: bool, *, is_turn: bool = True) -> None:
+        self._open_block: Callable[[], HiddenBlock | _WholeText] = HiddenBlock if is_turn else _WholeText
+        self._block, self._counted = self._open_block(), counted
         self._held, self._seen, self._space = list[str](), list[str](), ""
         self._splitter, self._thought = ThoughtSplitter(), ""
         self.reason, self.ended, self.failed = "", False, False
@@ -65,7 +85,7 @@ class WorldReply:
         """Returns the text of a piece, and holds its thought. Where all before turns out to be thought, the answer
         begins anew; a client of a stream has seen that already."""
         if piece.moved:
-            self._block, self._space = HiddenBlock(), ""
+            self._block, self._space = self._open_block(), ""
             self._seen.clear()
         self._thought += piece.thought
         return piece.answer

@@ -128,7 +128,7 @@ async def _run_chat_turn(call: McpToolCall, work: Work) -> ChatResult | types.In
             return _build_waiting_result(played, played.end, language)
         if is_modern(call.context):
             return asking.build_input_request(questions, WaitingTurn(session, played.end.turn), language)
-        answers = await asking.elicit_answers(call.context, questions, language)
+        answers = await call.hear_client(asking.elicit_answers(call.context, questions, language))
         work = turn.build_resume_work(call.caller.agent, session, answers)
 
 

@@ -17,7 +17,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from tests.door.mcp.opened import ERAS, Era, talked
 from tests.door.openai.inside import Inside, inside
-from tests.stub.reply import said
+from tests.stub.reply import called, said
 from tests.stub.upstream import Upstream
 from tests.wait import until
 
@@ -279,6 +279,37 @@ def test_a_cancelled_call_stops_its_turn_and_keeps_what_was_said(
         assert turn.answer.startswith("one")
         assert "ten" not in turn.answer
         assert service.upstream.requests[-1].gone.wait(60)
+
+
+def begin_session(service: Inside, **capabilities: Any) -> dict[str, str]:
+    """Returns the headers of a new session of the handshake."""
+    about = {"protocolVersion": HANDSHAKE, "capabilities": capabilities, "clientInfo": {"name": "x", "version": "1"}}
+    begun = post(service, message("initialize", about))
+    headers = {"Mcp-Session-Id": begun.headers["mcp-session-id"], "MCP-Protocol-Version": HANDSHAKE}
+    assert post(service, {"jsonrpc": "2.0", "method": "notifications/initialized"}, **headers).status_code == 202
+    return headers
+
+
+def ask_and_leave(service: Inside, headers: dict[str, str], number: int) -> None:
+    """Sends a message whose turn asks its user something, and closes the connection when the question comes."""
+    call = message("tools/call", {"name": "chat", "arguments": {"text": "Choose"}}, number)
+    whole = {**HEADERS, **headers}
+    with httpx2.stream("POST", f"{service.root}/mcp", json=call, headers=whole, timeout=60) as answer:
+        assert any("elicitation/create" in line for line in answer.iter_lines())
+
+
+def test_a_client_that_leaves_while_it_is_asked_keeps_no_place(tmp_path: Path, upstream: Upstream) -> None:
+    (tmp_path / "mcp.json").write_text('{"mcpServers": {}}')  # with a host, a model may ask the user
+    upstream.always = called("ask_user", {"question": "Which one?", "choices": ["a", "b"]})
+    with inside(tmp_path, upstream, api_concurrency=2) as service:
+        headers = begin_session(service, elicitation={})
+        for number in (2, 3):
+            ask_and_leave(service, headers, number)
+        until(lambda: not service.places)
+        upstream.always = said("Noted.")
+        assert service.ask("Hello").status_code == 200
+        again = post(service, message("tools/list", number=4), **headers)
+        assert again.status_code == 200, "the session goes on"
 
 
 def test_the_counters_and_the_health_are_those_of_the_endpoint(service: Inside) -> None:

@@ -491,6 +491,34 @@ def test_a_chat_programs_own_question_leaves_no_trace(service: Inside, client: C
     assert worlds(service) == []
 
 
+@pytest.mark.parametrize("stream", [True, False], ids=["stream", "whole"])
+@pytest.mark.parametrize("counted", [True, False])
+def test_the_answer_to_a_chat_programs_own_question_has_the_form_of_any_other(
+    service: Inside, client: Client, stream: bool, counted: bool
+) -> None:
+    """One choice, the tokens once for whoever asks, an end, and all of the text: what looks like a state is its own."""
+    title = '{"location": "A title"}'
+    both = [{**choice, "index": at} for at in (0, 1) for choice in reply.delta({"content": title})["choices"]]
+    piece = {**reply.delta({}), "choices": both, "usage": {"prompt_tokens": 9, "completion_tokens": 1}}
+    end = {**reply.delta({}, finish="stop"), "usage": {"prompt_tokens": 9, "completion_tokens": 2}}
+    plain = {**reply.said(title).completion(), "choices": reply.said(title).completion()["choices"] * 2}
+    sent = tuple(f"data: {json.dumps(each)}\n\n" for each in (piece, end, reply.usage(9, 0, 2)))  # whoever asked
+    service.upstream.add(reply.Reply(sent, end="quiet", body=None if stream else plain))
+    call = json.loads((RECORDED / "open_webui.json").read_text("utf-8"))["calls"]
+    task = next(one["body"]["messages"][-1]["content"] for one in call if "title" in one["what"])
+    options = {"stream_options": {"include_usage": True}} if counted and stream else {}
+    response = client.send([{"role": "user", "content": task}], stream=stream, **options)
+    if not stream:
+        assert [choice["message"]["content"] for choice in response.json()["choices"]] == [title]
+        return
+    told = events(response.text)
+    assert content(response.text) == title
+    assert {choice["index"] for event in told for choice in event["choices"]} == {0}
+    assert len([event for event in told if event.get("usage")]) == counted
+    assert response.text.count("[DONE]") == 1
+    assert worlds(service) == []
+
+
 def test_recorded_calls_of_sillytavern_stay_one_story(service: Inside, client: Client) -> None:
     calls = json.loads((RECORDED / "sillytavern.json").read_text("utf-8"))["calls"]
     seen = []

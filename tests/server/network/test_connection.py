@@ -43,11 +43,17 @@ def connect(service: Inside) -> socket.socket:
 
 def read_refusal(connection: socket.socket) -> tuple[int, str]:
     """Returns the status and the code of the answer with which the server ends a connection."""
+    status, body = read_last_answer(connection)
+    return status, body["error"]["code"]
+
+
+def read_last_answer(connection: socket.socket) -> tuple[int, dict[str, Any]]:
+    """Returns the status and the body of the answer with which the server ends a connection."""
     answer = b""
     while part := connection.recv(65_536):
         answer += part
     head, _, body = answer.partition(b"\r\n\r\n")
-    return int(head.split()[1]), json.loads(body)["error"]["code"]
+    return int(head.split()[1]), json.loads(body)
 
 
 def write_head(length: int, *lines: str, path: str = "/v1/chat/completions") -> bytes:
@@ -98,6 +104,22 @@ def test_a_body_that_does_not_go_on_ends_the_connection(service: Inside) -> None
     with closing(connect(service)) as connection:
         connection.sendall(write_head(5_000) + b"\r\n" + b"{")
         assert read_refusal(connection) == (408, "body_too_slow")
+
+
+@pytest.mark.parametrize("path", ["/a2a", "/mcp", "/mcp?x=1"])
+def test_every_refusal_has_the_envelope_of_its_protocol(service: Inside, path: str) -> None:
+    def check(status: int, told: dict[str, Any], wanted: tuple[int, str]) -> None:
+        assert (status, told["error"]["data"]["code"]) == wanted
+        assert (told["jsonrpc"], told["id"], isinstance(told["error"]["code"], int)) == ("2.0", None, True)
+
+    with closing(connect(service)) as connection:
+        connection.sendall(write_head(5_000, path=path) + b"\r\n" + b"{")
+        check(*read_last_answer(connection), (408, "body_too_slow"))
+    for headers in ({"Host": "evil.example"}, {"Origin": "https://evil.example"}):
+        answer = service.post(path, {}, **headers)
+        check(answer.status_code, answer.json(), (403, "foreign_host"))
+    large = service.post(path, {}, **{"X-Large": "a" * 70_000})
+    check(large.status_code, large.json(), (431, "head_too_large"))
 
 
 def test_more_connections_than_the_limit_are_told_so_at_once(service: Inside) -> None:

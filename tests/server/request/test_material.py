@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import resource
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,6 +26,7 @@ from text.fence import remove_frames
 CALLS: list[dict[str, Any]] = json.loads((Path(__file__).parent / "recorded" / "material.json").read_text("utf-8"))[
     "calls"
 ]
+ROOT = Path(__file__).parents[3]
 table = pytest.mark.parametrize("call", CALLS, ids=[f"{call['client']}: {call['what']}" for call in CALLS])
 
 OWN = [
@@ -89,8 +93,32 @@ def test_a_template_without_words_needs_the_programs_reply() -> None:
     fields = {"client": "x", "source": "y", "holds": "z"}
     with pytest.raises(ValidationError, match="reply"):
         Template.model_validate({**fields, "pattern": "z.*"})
+    with pytest.raises(ValidationError, match="pattern"):
+        Template.model_validate({**fields, "pattern": "z(?P<words>.*)(?P=words)"})
     with pytest.raises(ValidationError, match="reply"):
         Template.model_validate({**fields, "pattern": "z(?P<words>.*)", "reply": "Ok."})
+
+
+HARD = """
+from server.request.material import load_templates, take_apart
+from server.request.message import ClientMessage
+for template in load_templates():
+    for between in ("\\n", " ", "x\\n### Task: Respond to the user query using the provided context<user_query>\\n"):
+        for before, after in (("", "x" + between * 100_000), ("x" + between * 100_000, "x")):
+            take_apart([ClientMessage("user", f"{before}\\n{template.holds}\\n{after}")])
+"""
+
+
+def test_a_message_that_is_nearly_a_template_takes_no_square_of_its_length() -> None:
+    """The system ends a process that computes for longer: it would take hours, and takes seconds."""
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_CPU, (120, 120))
+
+    done = subprocess.run(
+        [sys.executable, "-c", HARD], preexec_fn=limit, cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 # --- in the service -----------------------------------------------------------------------------

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import signal
+import sys
 import threading
 from collections.abc import Iterator
 from http.client import HTTPConnection
@@ -13,9 +15,12 @@ import httpx2
 import pytest
 
 from door.openai import work
-from door.openai.body import chat_body
+from door.openai.body import chat_body, response_body
 from store import TurnRow
 from tests.door.openai.inside import Inside, history, inside
+from tests.graph import killed
+from tests.host.conftest import SERVER
+from tests.process import end, start
 from tests.stub.reply import said
 from tests.stub.upstream import Upstream
 from tests.wait import until
@@ -79,6 +84,61 @@ def test_it_is_the_same_turn_where_the_answer_was_whole_and_nobody_heard_it(serv
     work.build_turn_work(service.agent, chat_body(history("Hello")), None)(threading.Event(), lambda _: None)
     assert service.ask("Hello").status_code == 200
     assert turns(service) == [[("Hello", "done", ANSWER)]]
+
+
+NAMED = {"metadata": {"gieok_session": "mine"}}
+
+
+def ask_unheard(service: Inside, path: str, body: dict[str, Any]) -> None:
+    """Has a request answered to its end, and its client is gone before the answer goes out."""
+    form = chat_body(body) if path.endswith("completions") else response_body(body)
+    name = "mine" if "metadata" in body else None
+    work.build_turn_work(service.agent, form, name)(threading.Event(), lambda _: None)
+
+
+@pytest.mark.parametrize("stream", [True, False], ids=["stream", "whole"])
+@pytest.mark.parametrize("door", ["first", "history", "name", "response"])
+def test_an_answer_that_nobody_heard_is_told_and_nothing_runs_again(service: Inside, door: str, stream: bool) -> None:
+    path, body = "/v1/chat/completions", history("Hello")
+    if door == "history":
+        service.ask("Hello")
+        body = history("Hello", ANSWER, "And then?")
+    elif door == "name":
+        service.ask("Hello", **NAMED)
+        body = {**history("And then?"), **NAMED}
+    elif door == "response":
+        first = service.post("/v1/responses", {"input": "Hello"}).json()["id"]
+        path, body = "/v1/responses", {"input": "And then?", "previous_response_id": first}
+    service.upstream.always = said("It is late.")
+    ask_unheard(service, path, body)
+    known, asked = turns(service), len(service.upstream.requests)
+    again = service.post(path, {**body, "stream": stream})
+    assert (again.status_code, again.headers["x-gieok-fit"]) == (200, "again")
+    assert "It is late." in again.text
+    assert (turns(service), len(service.upstream.requests)) == (known, asked)
+    service.upstream.always = said("It is early.")
+    assert "It is early." in service.post(path, {**body, "stream": stream}).text, "who heard it wants another answer"
+
+
+@pytest.mark.parametrize("door", ["history", "response"])
+def test_a_turn_whose_process_was_killed_goes_on_and_runs_no_tool_twice(tmp_path: Path, door: str) -> None:
+    entry = {"command": sys.executable, "args": [str(SERVER), "stdio", str(tmp_path)], "tools": {"order": "allow"}}
+    (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"t": entry}}))
+    with Upstream(always=said(ANSWER)) as upstream:
+        with inside(tmp_path, upstream) as service:
+            first = service.post("/v1/responses", {"input": "Hello"})
+        session = first.headers["x-gieok-session"]
+        (tmp_path / "kill").touch()
+        assert end(start(killed.foreign, str(tmp_path), session, "t__order")) == -signal.SIGKILL
+        path, body = "/v1/chat/completions", history("Hello", ANSWER, "Do it now, please.")
+        if door == "response":
+            path, body = "/v1/responses", {"input": "Do it now, please.", "previous_response_id": first.json()["id"]}
+        with inside(tmp_path, upstream) as service:
+            again = service.post(path, body)
+            assert (again.headers["x-gieok-session"], again.headers["x-gieok-fit"]) == (session, "again")
+            assert turns(service) == [[("Hello", "done", ANSWER), ("Do it now, please.", "done", ANSWER)]]
+            assert service.agent.store.tree.alternatives(session, [2]) == {}, "no version beside it"
+        assert "may have run already" in json.dumps(upstream.requests[-1].body["messages"])
 
 
 @pytest.mark.parametrize("stream", [True, False], ids=["stream", "whole"])

@@ -7,7 +7,10 @@ that say fields. Everything else is shown as soon as it cannot become one of the
 
 from __future__ import annotations
 
-from world.block.reading.part import CLOSING, STILL, decide_answer_part, line_end
+from world.block.reading.part import CLOSING, LONGEST, STILL, AnswerPart, decide_answer_part, line_end
+
+WINDOW = 2 * LONGEST
+"""Characters within which a part is decided, so that a long answer takes no square of its length."""
 
 
 class HiddenBlock:
@@ -39,24 +42,31 @@ class HiddenBlock:
         return self._take(last=True)
 
     def _take(self, last: bool) -> str:
-        visible: list[str] = []
-        while self._rest:
-            part = line_end(self._rest, last) if self._open else STILL
-            if part is STILL:
-                part = decide_answer_part(self._rest, self._fresh, self._after, last)
+        visible, at = list[str](), 0
+        while rest := self._rest[at : at + WINDOW]:
+            part = self._decide_part(rest, last and at + WINDOW >= len(self._rest))
             if part is None:
                 break
-            piece, self._rest = self._rest[: part.size], self._rest[part.size :]
+            piece = rest[: part.size]
+            at += part.size
             if part.hidden:
                 self._hide(piece)
             elif piece:
                 visible.append(piece)
                 self._after = self._open = False
                 self._fresh = piece.endswith("\n")
+        self._rest = self._rest[at:]
         text = "".join(visible)
         if text:
             self._shown.append(text)
         return text
+
+    def _decide_part(self, rest: str, last: bool) -> AnswerPart | None:
+        """Returns the first part of the rest, or None while more must come."""
+        part = line_end(rest, last) if self._open else STILL
+        if part is STILL:
+            part = decide_answer_part(rest, self._fresh, self._after, last)
+        return AnswerPart(len(rest), False) if part is None and len(rest) == WINDOW else part
 
     def _hide(self, piece: str) -> None:
         if piece.strip() and not (self._after and CLOSING.fullmatch(piece)):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from world.block.field import BY_NAME, field_of, is_asked_for, may_become, normalise_field_name
 
@@ -19,6 +21,11 @@ SURE = 3
 """The same where none of them has a name that was asked for: a letter in the story names a place and its mood, too."""
 LONGEST = 20_000
 """Characters after which what has begun like a block is shown: no block is as long."""
+DEEPEST = 20
+"""Objects and lists within each other; no block has as many."""
+FIRST_LINES = 20
+"""Lines of a fence among which its first two with content are looked for."""
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _FENCE = re.compile(r"(`{3,}|~{3,})([^\n`]*)(\n?)")
 _TITLE = rf"[ \t#>*_-]*(?:{'|'.join(STATE)})[*_ \t]*[:：]?[*_ \t]*"
 _RULE = r"[ \t]*(?:-{3,}|\*{3,})[ \t]*"
@@ -81,7 +88,7 @@ def _find_titled_block(rest: str, last: bool) -> AnswerPart | None:
     if not last and (not under or _may_be_heading(under)):
         return None
     part = _find_untitled_block(under, last) if under else _NOTHING
-    return part if part is None or not part.hidden else AnswerPart(heading.end() + part.size, True)
+    return part if part is None or part is _NOTHING else AnswerPart(heading.end() + part.size, part.hidden)
 
 
 def _may_be_heading(line: str) -> bool:
@@ -157,7 +164,7 @@ _STATE = frozenset(map(normalise_field_name, STATE))
 def _says_field(inside: str, last: bool) -> bool | None:
     """Returns whether one of the first two lines with content says a field; None while that is not known."""
     others = 0
-    for line in inside.splitlines(keepends=True):
+    for line in islice(_iterate_lines(inside), FIRST_LINES):
         bare = line.strip()
         if not bare or bare.startswith(("```", "~~~", "<summary")):
             continue
@@ -173,7 +180,7 @@ def _says_field(inside: str, last: bool) -> bool | None:
         others += 1
         if others == 2:
             return False
-    return False if last else None
+    return False if last or inside.count("\n") >= FIRST_LINES else None
 
 
 def _mostly_fields(inside: str) -> bool:
@@ -199,10 +206,12 @@ def _is_readable(text: str) -> bool:
 def _take_unclosed_block(start: int, inside: str, last: bool, info: str = "") -> AnswerPart | None:
     """Returns a block whose end was never written: up to a line of prose after a blank line, else to the end. ``info``:
     what its fence says."""
+    if not last and len(inside) >= LONGEST:
+        return AnswerPart(start, False) if start else _NOTHING
     if not last:
-        return None if len(inside) < LONGEST else AnswerPart(start, False)
+        return None
     at, blank = 0, False
-    for line in inside.splitlines(keepends=True):
+    for line in _iterate_lines(inside):
         if blank and line.strip() and field_of(line) is None and line.lstrip()[0] not in "-[{}]\"'":
             break
         blank = not line.strip()
@@ -258,6 +267,8 @@ def _measure_json_object(text: str) -> int | None:
             quoted = True
         elif sign in "{[":
             depth += 1
+            if depth > DEEPEST:
+                return None
         elif sign in "}]":
             depth -= 1
             if not depth:
@@ -272,16 +283,16 @@ def _find_field_lines(rest: str, last: bool) -> AnswerPart | None:
         return _NOTHING  # an empty line before fields belongs to the prose
     fields, exact, own, at = 0, 0, 0, 0
     complete = rest if last else rest[: rest.rfind("\n") + 1]
-    for line in complete.splitlines(keepends=True):
+    for line in _iterate_lines(complete):
         if field_of(line) is not None:
             fields += 1
             exact += _EXACT.match(line) is not None
             own += is_asked_for(line)
         elif line.strip() and not (fields and goes_on(line)):
-            return AnswerPart(at, True) if exact >= FEWEST else _NOTHING
+            return AnswerPart(at, True) if exact >= FEWEST else _take_plain_lines(rest[:at])
         at += len(line)
     if last:
-        return AnswerPart(len(rest), True) if fields >= (FEWEST if own else SURE) else _NOTHING
+        return AnswerPart(len(rest), True) if fields >= (FEWEST if own else SURE) else _take_plain_lines(rest)
     open_line = rest[len(complete) :]
     if not complete and not open_line.strip(" \t"):
         return None
@@ -290,8 +301,24 @@ def _find_field_lines(rest: str, last: bool) -> AnswerPart | None:
     if exact >= FEWEST and len(rest) <= LONGEST:
         return None
     if len(rest) > LONGEST or (open_line.strip() and not may_become(open_line) and not _may_go_on(open_line)):
-        return _NOTHING
+        return _take_plain_lines(complete)
     return None
+
+
+def _take_plain_lines(text: str) -> AnswerPart:
+    """Returns the first lines of fields that make no block, up to one with which another kind of block may begin: from
+    each further line on there are fewer fields, so that none of them needs another look."""
+    at = 0
+    for line in _iterate_lines(text):
+        if "```" in line or line.lstrip(" \t>").startswith(("`", "~", "<", "[", "{")) or _HEADING.match(line):
+            break
+        at += len(line)
+    return AnswerPart(at, False) if at else _NOTHING
+
+
+def _iterate_lines(text: str) -> Iterator[str]:
+    """Yields the lines with their ends, one by one."""
+    return (match[0] for match in _LINE.finditer(text))
 
 
 def _may_go_on(line: str) -> bool:

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from tests.steps import count_lines
 from tests.table import table
-from world.block import HiddenBlock, read_answer_blocks
-from world.block.reading.hidden import read_whole_answer
+from world.block import read_answer_blocks
+from world.block.reading.hidden import WINDOW, HiddenBlock, read_whole_answer
 
 BLOCK = """location: 어둠의 숲
 location_moved: true
@@ -268,3 +268,29 @@ def test_the_end_of_a_folded_block_is_hidden_letter_by_letter_too() -> None:
     by_letter.end()
     assert by_letter.visible_text == read_whole_answer(raw).visible_text
     assert "</details>" not in by_letter.visible_text
+
+
+HARD = ["```\n", "mood: a\n", "mood: a\n- x\n", "<details>\n", "---\n", "- state\n", "{\n"]
+HARD += [f"{begun}\n\nprose\n" for begun in ("```state", "<state>", '{"mood":', '{"mood": "')]
+
+
+@table("piece", HARD)
+def test_an_answer_of_broken_blocks_is_read_once(piece: str) -> None:
+    def count_reading_steps(times: int) -> int:
+        return count_lines(lambda: read_whole_answer(f"He nods.\n\n{piece * times}And so on.\n"))
+
+    assert count_reading_steps(800) < 2.5 * count_reading_steps(400), "a square would be four times as much"
+
+
+def test_a_part_that_is_longer_than_any_block_is_decided() -> None:
+    """As it came, in pieces of any size; what is open for so long is no block."""
+    prose = f"{PROSE}\n" * (2 * WINDOW // len(PROSE))
+    for text in (
+        f"```state\n{prose}",
+        f'{{"mood": "{prose}',
+        f'{{"mood":\n{prose}',
+        " " * 3 * WINDOW,
+        "-" * 3 * WINDOW,
+    ):
+        assert shown_whole(text) == text
+        assert "".join(in_pieces(text, WINDOW // 3)) == text
