@@ -19,11 +19,13 @@ from graph.answer.json_form import JsonForm
 from graph.turn.agent import Agent
 from graph.turn.memory import past_turns
 from graph.turn.request import AnswerLimits
+from retrieval import Library
 from store import GivenTurn
 from store.export import portable
 from tests.graph.asking import ask
 from tests.graph.strong import new
 from tests.graph.talk import done, failed, say, scripted, settled
+from tests.retrieval.conftest import Words
 from tests.stub.strong import READ, Wish, calling
 from text.fence import frame_outside_text
 
@@ -36,13 +38,15 @@ OLDER = tuple(f"Tell me fact {number} about apples." for number in range(1, 8))
 class Obedient:
     """The chat model. ``order``: what it obeys; ``wishes``: what it understands of the user. It tells what a page says,
     and then obeys what its prompt says, whoever wrote it. ``fetch``: words with which it searches past turns first;
-    ``repeats``: what it answers for now; ``fails``: it fails once a page was read."""
+    ``repeats``: what it answers for now; ``fails``: it fails once a page was read; ``read_forms``: returns the forms of
+    the tools that it was offered."""
 
     order: Wish | None = None
     wishes: tuple[Wish, ...] = ()
     fetch: str = ""
     repeats: str = ""
     fails: bool = False
+    read_forms: Callable[[], str] = str
 
     def __call__(self, messages: list[BaseMessage]) -> AIMessage:
         last = messages[-1]
@@ -69,7 +73,7 @@ class Obedient:
 
     def _find_wish(self, asked: str, messages: list[BaseMessage]) -> Wish | None:
         own = next((wish for wish in self.wishes if wish.text in asked), None)
-        seen = "\n".join(str(each.content) for each in messages)
+        seen = "\n".join([*(str(each.content) for each in messages), self.read_forms()])
         return own or (self.order if self.order is not None and self.order.text in seen else None)
 
 
@@ -287,6 +291,16 @@ def lose_state(agent: Agent, order: Wish) -> tuple[Agent, str]:
     return agent, own
 
 
+def tabulate(agent: Agent, order: Wish) -> tuple[Agent, str]:
+    """A column of a table has it as its name, and so has the description of the tool that calculates with the table."""
+    library = Library(agent.settings, agent.store, Words())
+    library.add([("prices.csv", f"Item,{order.text}\nOak,38500\nPine,12900\nBirch,9900\n".encode())])
+    agent = replace(agent, library=library)
+    model = scripted(agent.models().chat)
+    chat_of(agent).read_forms = lambda: str(model.bound_arguments[-1])
+    return agent, new(agent)
+
+
 def _go_on(agent: Agent, own: str) -> tuple[Agent, str]:
     """Six more turns, so that the first ones are summarised."""
     for text in OLDER[1:7]:
@@ -310,7 +324,7 @@ LATER_WAYS: dict[str, Way] = {
     way.__name__: way
     for way in (
         *(relay, fail, attach_long_ago, instruct_before, tell_long_ago),
-        *(describe_before, copy_of_file, recall_memory, switch, lose_state),
+        *(describe_before, copy_of_file, recall_memory, switch, lose_state, tabulate),
     )
 }
 """Further ways, each with an order of its own, written when the code stood."""
