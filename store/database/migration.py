@@ -360,6 +360,15 @@ def _reshape_nodes(connection: Connection) -> None:
     connection.execute(text("ALTER TABLE world_node_new RENAME TO world_node"))
 
 
+def _mark_imported_prompts(engine: Engine) -> None:
+    """Marks the system prompts of conversations that came out of files."""
+    of_file = select(_TURN.session_id).where(_TURN.is_imported)
+    own = schema.session_options.c
+    with engine.begin() as connection:
+        marked = update(schema.session_options).where(own.system_prompt != "", own.session_id.in_(of_file))
+        connection.execute(marked.values(is_imported=True))
+
+
 def _begin_write(connection: Connection) -> None:
     """Begins a transaction that writes: SQLite's driver begins none for a statement that changes a table, and a crash
     would leave half a step behind."""
@@ -375,5 +384,6 @@ STEPS = (
     MigrationStep(5, "names of sessions are told apart by keys", _names_by_key),
     MigrationStep(6, "messages have marks, by which clients' histories are found", _mark_messages),
     MigrationStep(7, "stories are conversations with a world", _join_stories),
+    MigrationStep(8, "system prompts of imported conversations are marked", _mark_imported_prompts),
 )
 """Every migration, in order. A step that was released never changes; the next change is a further step."""

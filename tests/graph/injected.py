@@ -22,6 +22,7 @@ from graph.turn.request import AnswerLimits
 from retrieval import Library
 from store import GivenTurn
 from store.export import portable
+from store.session.options import AnswerOptions
 from tests.graph.asking import ask
 from tests.graph.strong import new
 from tests.graph.talk import done, failed, say, scripted, settled
@@ -301,6 +302,17 @@ def tabulate(agent: Agent, order: Wish) -> tuple[Agent, str]:
     return agent, new(agent)
 
 
+def bring_role(agent: Agent, order: Wish) -> tuple[Agent, str]:
+    """The system prompt in a file says it, and nothing is left of the turns in the file."""
+    own = agent.store.create_session("en", 0.3, options=AnswerOptions(f"You are a pirate. {order.text}")).id
+    done(say(agent, own, OLDER[0]))
+    data = portable.render_session_json(agent.store, own).encode()
+    (copy,) = portable.import_conversations(agent.store, data, 10**7, len).sessions
+    done(list(agent.again(agent.fork(copy, 1), 1, OLDER[1])))
+    done(list(agent.again(copy, 1, OLDER[1])))
+    return agent, copy
+
+
 def _go_on(agent: Agent, own: str) -> tuple[Agent, str]:
     """Six more turns, so that the first ones are summarised."""
     for text in OLDER[1:7]:
@@ -324,7 +336,7 @@ LATER_WAYS: dict[str, Way] = {
     way.__name__: way
     for way in (
         *(relay, fail, attach_long_ago, instruct_before, tell_long_ago),
-        *(describe_before, copy_of_file, recall_memory, switch, lose_state, tabulate),
+        *(describe_before, copy_of_file, recall_memory, switch, lose_state, tabulate, bring_role),
     )
 }
 """Further ways, each with an order of its own, written when the code stood."""
