@@ -77,7 +77,7 @@ class Calls:
         self, pool: Pool, call: ForeignCall, utility: Any, answers: Answers
     ) -> CallOutcome | tuple[UserQuestion, ...]:
         """Goes on with a call that asked. ``answers``: the user's, with what the question kept. Raises ``CallLost``."""
-        last = max(int(answer.state.get("round", 0)) for answer in answers.values())
+        last = find_last_round(answers)
         given = [answer for answer in answers.values() if answer.state.get("round") == last]
         if last >= MOST_ROUNDS:
             raise CallLost("it asked too often")
@@ -174,6 +174,11 @@ class Calls:
             pool.give(waiting.connection)
             if not waiting.task.cancelled():
                 waiting.task.exception()
+
+
+def find_last_round(answers: Answers) -> int:
+    """Returns how often a call has asked, by the user's answers to it."""
+    return max(int(answer.state.get("round", 0)) for answer in answers.values())
 
 
 def asked_of(call: ForeignCall, id_: str, params: Any, state: dict[str, Any]) -> UserQuestion:

@@ -37,7 +37,7 @@ FRESH_SECONDS = 60.0
 AWAY_SECONDS, MOST_AWAY_SECONDS = 30.0, 600.0
 """How long a server that could not be reached is left alone: the first pause, which doubles each time, and the last."""
 INTERRUPTED = (
-    "{server} was called before the program was cut off, and the call may have run already. It is not run again by"
+    "{name} was called before the program was cut off, and the call may have run already. It is not run again by"
     " itself: say so to the user, and call the tool again only if the user wants that."
 )
 MOST_TOOLS = 128
@@ -157,9 +157,9 @@ class McpHost:
         """Returns the tools of all enabled servers for one turn. ``look``: asks servers whose tools are not known; the
         others are looked at beside the turn when it is time.
 
-        ``begin``: marks a call as begun by its key, and says False where it had begun before a crash: it is not run
-        again. A server that cannot be reached is left out, and no turn waits for it again; ``states`` says why. Raises
-        ``Stopped``.
+        ``begin``: marks a call as begun by its key, and so each time that it goes on with answers; it says False where
+        that had begun before a crash: it is not run again. A server that cannot be reached is left out, and no turn
+        waits for it again; ``states`` says why. Raises ``Stopped``.
         """
         try:
             self._read()
@@ -257,12 +257,13 @@ class McpHost:
         mark = digest_foreign_tool(tool.name, tool.description, tool.schema)
 
         def run(key: str, arguments: dict[str, Any], answers: Mapping[str, UserAnswer]) -> tuple[str, dict[str, Any]]:
-            from host.call import ForeignCall
+            from host.call import ForeignCall, find_last_round
 
             call = ForeignCall(server.name, tool.name, name, key, arguments)
             own = {id_: answer for id_, answer in answers.items() if id_.startswith(f"{key}/")}
-            if begin is not None and not (own or tool.is_repeatable or begin(key)):
-                raise ToolException(INTERRUPTED.format(server=server.name))
+            part = f"{key}/{find_last_round(own)}" if own else key
+            if begin is not None and not (tool.is_repeatable or begin(part)):
+                raise ToolException(INTERRUPTED.format(name=server.name))
             return self._run_call(server, call, own, stop, utility if server.entry.sampling else None)
 
         metadata = {"foreign": True, "server": server.name, "about": {"ko": about, "en": about}}
