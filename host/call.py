@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
@@ -93,7 +92,7 @@ class Calls:
             waiting = self._waiting.pop(live, None)
             if waiting is not None and waiting.connection.pool is not None:
                 waiting.task.cancel()
-                await waiting.connection.pool.drop(waiting.connection)
+                waiting.connection.pool.drop(waiting.connection)
 
     async def _send_call(
         self,
@@ -115,7 +114,7 @@ class Calls:
             try:
                 responses, open_ = await _collect_server_responses(connection, outcome)
             except BaseException:
-                await asyncio.shield(pool.drop(connection))
+                pool.drop(connection)
                 raise
             state = outcome.request_state
             if open_:
@@ -161,8 +160,7 @@ class Calls:
             raise TimeoutError
         except BaseException:
             task.cancel()
-            with suppress(asyncio.CancelledError, Exception):
-                await asyncio.shield(pool.drop(connection))
+            pool.drop(connection)
             raise
         finally:
             question.cancel()
