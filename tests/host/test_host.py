@@ -537,6 +537,28 @@ def test_a_result_with_a_picture_keeps_its_data() -> None:
     assert render_tool_result(types.CallToolResult(content=[said], structured_content={"weather": "sunny"})) == "sunny"
 
 
+@pytest.mark.parametrize(
+    ("said", "data", "is_added"),
+    [
+        ("A map of the way.", {"metres": 420, "steps": ["left", "right"]}, True),
+        ("2 found", {"found": 2, "names": ["Ann", "맑음"]}, True),
+        ("done", {"ok": False}, True),
+        ("5", {"result": 5}, False),
+        ('{"names": ["Ann", "\\ub9d1\\uc74c"], "open": true}', {"names": ["Ann", "맑음"], "open": True}, False),
+        (json.dumps({"rows": [*range(3_000)]}, indent=1), {"rows": [*range(3_000)]}, False),
+        (json.dumps({"rows": [*range(3_000)]}, indent=1), {"rows": [*range(3_001)]}, True),
+    ],
+)
+def test_data_that_the_texts_of_a_result_do_not_say_stands_beside_them(
+    said: str, data: dict[str, Any], is_added: bool
+) -> None:
+    picture = types.ImageContent(type="image", data="AA==", mime_type="image/png")
+    content = [picture, types.TextContent(type="text", text=said)]
+    text = render_tool_result(types.CallToolResult(content=content, structured_content=data))
+    written = json.dumps(data, ensure_ascii=False)
+    assert text == "\n\n".join(["[image image/png: not shown]", said, *([written] if is_added else [])])
+
+
 def test_a_schema_without_arguments_is_an_empty_object() -> None:
     assert build_usable_schema({}) == {"type": "object", "properties": {}}
 
