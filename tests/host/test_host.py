@@ -16,6 +16,7 @@ import psutil
 import pytest
 from langchain_core.tools import ToolException
 
+from errors import ServersUnreadable
 from host.connection import Connection
 from host.entry import ServerEntry
 from host.host import AWAY_SECONDS, McpHost, ServerState, _build_server_state, _Server
@@ -33,6 +34,24 @@ Open = Callable[..., Hosted]
 _NO_CONTEXT = cast("Any", None)
 BOTH = pytest.mark.parametrize("mode", ["stdio", "legacy"])
 PAGED = Path(__file__).with_name("paged.py")
+
+
+def test_a_file_that_cannot_be_read_leaves_the_tools_out_until_it_can_be_again(
+    hosted: Open, caplog: pytest.LogCaptureFixture
+) -> None:
+    one = hosted()
+    one.command()
+    file = one.folder / "mcp.json"
+    whole = file.read_text()
+    assert "t__add" in one.tools()
+    file.write_text("[" * 100_000)
+    for _ in range(2):
+        assert one.tools() == {}
+        with pytest.raises(ServersUnreadable):
+            one.host.states()
+    assert "foreign tools are left out" in caplog.text
+    file.write_text(whole)
+    assert one.call("t__add", a=1, b=2).text == "3"
 
 
 @BOTH
