@@ -7,6 +7,8 @@ from typing import Any
 
 import mcp_types as types
 
+from text.clean import parse_json
+
 MOST_CHARS = 1_000_000
 """The longest text of a result; what is behind it is counted and dropped."""
 
@@ -42,8 +44,8 @@ def _says_all(text: str, data: Any) -> bool:
 
 def _parse_json(text: str) -> Any:
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
+        return parse_json(text)
+    except ValueError:
         return None
 
 
