@@ -22,7 +22,7 @@ from model.call.stream import Stopped
 from store.turn.question import OpenUserQuestions, UserAnswer, UserQuestion
 from store.user.approval import Approvals
 from text.clean import clean_text
-from text.cut import cut_text
+from text.cut import cut_graphemes, cut_text
 
 if TYPE_CHECKING:  # what needs the SDK of MCP is imported with the first server: it takes half a second
     import mcp_types as types
@@ -264,7 +264,7 @@ class McpHost:
         utility: Utility | None,
         begin: Callable[[str], bool] | None,
     ) -> BaseTool:
-        about, name = (tool.description or tool.name)[:ABOUT_CHARS], model_name(server.name, tool.name)
+        about, name = cut_graphemes(tool.description or tool.name, ABOUT_CHARS), model_name(server.name, tool.name)
         mark = digest_foreign_tool(tool.name, tool.description, tool.schema)
 
         def run(key: str, arguments: dict[str, Any], answers: Mapping[str, UserAnswer]) -> tuple[str, dict[str, Any]]:
@@ -340,7 +340,7 @@ def _build_server_state(server: _Server, client: Any, tools: Sequence[types.Tool
     for tool in tools[:MOST_TOOLS]:
         name, schema = model_name(server.name, tool.name), build_usable_schema(tool.input_schema)
         if schema is None:
-            left_out.append(clean_text(tool.name)[:NAME_CHARS])
+            left_out.append(cut_graphemes(clean_text(tool.name), NAME_CHARS))
         elif name not in names:
             names.add(name)
             hints = tool.annotations
@@ -353,7 +353,7 @@ def _build_server_state(server: _Server, client: Any, tools: Sequence[types.Tool
         server.entry,
         looked=True,
         protocol=str(client.protocol_version),
-        title=title[:200],
+        title=cut_graphemes(title, 200),
         tools=tuple(offered),
         left_out=tuple(left_out),
     )

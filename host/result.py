@@ -38,7 +38,7 @@ def _says_all(text: str, data: Any) -> bool:
             case value:
                 values.append(value)
     if len(values) > MOST_VALUES:
-        return _parse_json(text) == data
+        return bool(_parse_json(text) == data)
     return bool(text) and all(str(value) in text or json.dumps(value).strip('"') in text for value in values)
 
 
