@@ -33,7 +33,7 @@ from server.request.client_call import (
     own_calls,
     usage_of,
 )
-from server.request.conversation import TurnPlan, make_request, plan_client_turn, prepare_turn_request
+from server.request.conversation import NOT_ENDED, TurnPlan, make_request, plan_client_turn, prepare_turn_request
 from server.request.message import ClientMessage
 from server.request.resend import mark_first_message, take_up
 from server.request.running import BegunRequest, Emit, Work
@@ -195,6 +195,10 @@ def _plan_after_response(agent: Agent, body: Body) -> TurnPlan:
     turn = replace(turn, system=request.system or None)  # without one, the stored system text stays
     switch = (number, branch) if branch_at(session.path, number) != branch else None
     later = switch is not None or number < session.turn_count
+    if switch is None and not turn.given and number + 1 == session.turn_count:
+        asked = agent.store.histories.find_path_turn(session_id, session.path, number + 1)
+        if asked is not None and asked.status in NOT_ENDED and asked.question.split() == turn.text.split():
+            return TurnPlan(replace(turn, kind="retry"), False, "again")  # the same message, sent once more
     return TurnPlan(turn, False, "edited" if later else "goes_on", switch=switch)
 
 
