@@ -22,7 +22,7 @@ from pydantic import TypeAdapter
 import private
 from evaluation.result import EvaluationResult, Key, PlayedScenario
 from model.file_lock import translate_disk_errors
-from text.clean import escape_surrogates
+from text.clean import escape_surrogates, parse_json
 
 FOLDER = "evaluation"
 PLAN, RESULTS, REPORT = "plan.json", "results.jsonl", "report.html"
@@ -135,7 +135,7 @@ def hash_plan(plan: Mapping[str, Any]) -> str:
 
 def _digest_of(folder: Path) -> str:
     try:
-        plan = json.loads((folder / PLAN).read_text("utf-8"))
+        plan = parse_json((folder / PLAN).read_text("utf-8"))
         return str(plan["digest"])
     except (OSError, ValueError, TypeError, KeyError):
         return ""
@@ -148,7 +148,7 @@ def _choose_line_kind(item: PlayedScenario | EvaluationResult) -> str:
 def _parse_record_line(line: bytes) -> PlayedScenario | EvaluationResult | None:
     """Returns the play or the result of a line; None for a line that is neither, such as a damaged one."""
     try:
-        value = json.loads(line)
+        value = parse_json(line)
         if not isinstance(value, dict):
             return None
         return _RESULT.validate_python(value) if value.pop("type") == "result" else _PLAY.validate_python(value)

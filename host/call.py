@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
@@ -77,7 +76,7 @@ class Calls:
         self, pool: Pool, call: ForeignCall, utility: Any, answers: Answers
     ) -> CallOutcome | tuple[UserQuestion, ...]:
         """Goes on with a call that asked. ``answers``: the user's, with what the question kept. Raises ``CallLost``."""
-        last = max(int(answer.state.get("round", 0)) for answer in answers.values())
+        last = find_last_round(answers)
         given = [answer for answer in answers.values() if answer.state.get("round") == last]
         if last >= MOST_ROUNDS:
             raise CallLost("it asked too often")
@@ -93,7 +92,7 @@ class Calls:
             waiting = self._waiting.pop(live, None)
             if waiting is not None and waiting.connection.pool is not None:
                 waiting.task.cancel()
-                await waiting.connection.pool.drop(waiting.connection)
+                waiting.connection.pool.drop(waiting.connection)
 
     async def _send_call(
         self,
@@ -115,7 +114,7 @@ class Calls:
             try:
                 responses, open_ = await _collect_server_responses(connection, outcome)
             except BaseException:
-                await asyncio.shield(pool.drop(connection))
+                pool.drop(connection)
                 raise
             state = outcome.request_state
             if open_:
@@ -161,8 +160,7 @@ class Calls:
             raise TimeoutError
         except BaseException:
             task.cancel()
-            with suppress(asyncio.CancelledError, Exception):
-                await asyncio.shield(pool.drop(connection))
+            pool.drop(connection)
             raise
         finally:
             question.cancel()
@@ -174,6 +172,11 @@ class Calls:
             pool.give(waiting.connection)
             if not waiting.task.cancelled():
                 waiting.task.exception()
+
+
+def find_last_round(answers: Answers) -> int:
+    """Returns how often a call has asked, by the user's answers to it."""
+    return max(int(answer.state.get("round", 0)) for answer in answers.values())
 
 
 def asked_of(call: ForeignCall, id_: str, params: Any, state: dict[str, Any]) -> UserQuestion:

@@ -22,7 +22,7 @@ from model.call.stream import Stopped
 from store.turn.question import OpenUserQuestions, UserAnswer, UserQuestion
 from store.user.approval import Approvals
 from text.clean import clean_text
-from text.cut import cut_text
+from text.cut import cut_graphemes, cut_text
 
 if TYPE_CHECKING:  # what needs the SDK of MCP is imported with the first server: it takes half a second
     import mcp_types as types
@@ -37,7 +37,7 @@ FRESH_SECONDS = 60.0
 AWAY_SECONDS, MOST_AWAY_SECONDS = 30.0, 600.0
 """How long a server that could not be reached is left alone: the first pause, which doubles each time, and the last."""
 INTERRUPTED = (
-    "{server} was called before the program was cut off, and the call may have run already. It is not run again by"
+    "{name} was called before the program was cut off, and the call may have run already. It is not run again by"
     " itself: say so to the user, and call the tool again only if the user wants that."
 )
 MOST_TOOLS = 128
@@ -102,9 +102,15 @@ class _Server:
             return age > min(AWAY_SECONDS * float(2 ** (self.failures - 1)), MOST_AWAY_SECONDS)
         return self.entry.command is None and age > FRESH_SECONDS
 
+    @property
+    def is_away(self) -> bool:
+        """Whether the server could not be reached, and it is not time to look for it again: nobody waits for it."""
+        return bool(self.state.error) and not self.is_due
+
     def fail(self, error: ServerUnreachable) -> None:
         """Notes that the server is away, and since when."""
         self.failures += 1
+        self.looked = time.monotonic()
         since = self.state.away_since or time.time()
         self.state = ServerState(self.name, self.entry, str(error), True, away_since=since)
 
@@ -120,6 +126,7 @@ class McpHost:
         self._loop = Loop()
         self._connect_seconds, self._call_seconds = connect_seconds, call_seconds
         self._known: dict[str, _Server] = {}
+        self._closing: set[Pool] = set()
         self._wrong: Mapping[str, str] = {}
         self._stamp: tuple[int, int] | None = None
         self._lock = threading.Lock()
@@ -157,9 +164,9 @@ class McpHost:
         """Returns the tools of all enabled servers for one turn. ``look``: asks servers whose tools are not known; the
         others are looked at beside the turn when it is time.
 
-        ``begin``: marks a call as begun by its key, and says False where it had begun before a crash: it is not run
-        again. A server that cannot be reached is left out, and no turn waits for it again; ``states`` says why. Raises
-        ``Stopped``.
+        ``begin``: marks a call as begun by its key, and so each time that it goes on with answers; it says False where
+        that had begun before a crash: it is not run again. A server that cannot be reached is left out, and no turn
+        waits for it again; ``states`` says why. Raises ``Stopped``.
         """
         try:
             self._read()
@@ -206,15 +213,19 @@ class McpHost:
             self._known = {name: stay.get(name) or self._server(name, entry) for name, entry in read.entries.items()}
             self._wrong, self._stamp = read.wrong, stamp
         if gone and self._loop.is_started:
-            self._loop.run(_close_pools([known.pool for known in gone]))
+            self._loop.begin(self._close_pools([known.pool for known in gone]))
 
     def _server(self, name: str, entry: ServerEntry) -> _Server:
         def note_change() -> None:
             server.stale = True
 
+        def note_loss(error: ServerUnreachable) -> None:
+            if not server.lock.locked():  # else a look at the server notes it
+                server.fail(error)
+
         from host.pool import Pool
 
-        pool = Pool(entry, self._connect_seconds, note_change)
+        pool = Pool(entry, self._connect_seconds, note_change, note_loss)
         server = _Server(name, entry, pool, ServerState(name, entry))
         return server
 
@@ -237,10 +248,10 @@ class McpHost:
                     server.state, server.failures = _build_server_state(server, connection.client, tools), 0
                     server.pool.give(connection)
                 except asyncio.CancelledError:  # the user has stopped the turn
-                    await asyncio.shield(server.pool.drop(connection))
+                    server.pool.drop(connection)
                     raise
                 except Exception as error:  # the server may say anything, or nothing
-                    await server.pool.drop(connection)
+                    server.pool.drop(connection)
                     server.fail(ServerUnreachable(reason=type(error).__name__))
             server.looked = time.monotonic()
 
@@ -253,16 +264,19 @@ class McpHost:
         utility: Utility | None,
         begin: Callable[[str], bool] | None,
     ) -> BaseTool:
-        about, name = (tool.description or tool.name)[:ABOUT_CHARS], model_name(server.name, tool.name)
+        about, name = cut_graphemes(tool.description or tool.name, ABOUT_CHARS), model_name(server.name, tool.name)
         mark = digest_foreign_tool(tool.name, tool.description, tool.schema)
 
         def run(key: str, arguments: dict[str, Any], answers: Mapping[str, UserAnswer]) -> tuple[str, dict[str, Any]]:
-            from host.call import ForeignCall
+            from host.call import ForeignCall, find_last_round
 
             call = ForeignCall(server.name, tool.name, name, key, arguments)
             own = {id_: answer for id_, answer in answers.items() if id_.startswith(f"{key}/")}
-            if begin is not None and not (own or tool.is_repeatable or begin(key)):
-                raise ToolException(INTERRUPTED.format(server=server.name))
+            if server.is_away and not own:
+                raise ToolException(f"{server.name}: {server.state.error}")
+            part = f"{key}/{find_last_round(own)}" if own else key
+            if begin is not None and not (tool.is_repeatable or begin(part)):
+                raise ToolException(INTERRUPTED.format(name=server.name))
             return self._run_call(server, call, own, stop, utility if server.entry.sampling else None)
 
         metadata = {"foreign": True, "server": server.name, "about": {"ko": about, "en": about}}
@@ -311,7 +325,12 @@ class McpHost:
         return _read_call_outcome(server.name, outcome)
 
     async def _close_all(self) -> None:
-        await _close_pools([server.pool for server in self._known.values()])
+        await self._close_pools([*self._closing, *(server.pool for server in self._known.values())])
+
+    async def _close_pools(self, pools: Sequence[Pool]) -> None:
+        self._closing.update(pools)
+        await asyncio.gather(*(pool.close() for pool in pools))
+        self._closing.difference_update(pools)
 
 
 def _build_server_state(server: _Server, client: Any, tools: Sequence[types.Tool]) -> ServerState:
@@ -321,7 +340,7 @@ def _build_server_state(server: _Server, client: Any, tools: Sequence[types.Tool
     for tool in tools[:MOST_TOOLS]:
         name, schema = model_name(server.name, tool.name), build_usable_schema(tool.input_schema)
         if schema is None:
-            left_out.append(clean_text(tool.name)[:NAME_CHARS])
+            left_out.append(cut_graphemes(clean_text(tool.name), NAME_CHARS))
         elif name not in names:
             names.add(name)
             hints = tool.annotations
@@ -334,7 +353,7 @@ def _build_server_state(server: _Server, client: Any, tools: Sequence[types.Tool
         server.entry,
         looked=True,
         protocol=str(client.protocol_version),
-        title=title[:200],
+        title=cut_graphemes(title, 200),
         tools=tuple(offered),
         left_out=tuple(left_out),
     )
@@ -353,7 +372,3 @@ def _read_call_outcome(server: str, outcome: CallOutcome | tuple[UserQuestion, .
     if outcome.sampled:
         artifact["sampled"] = list(outcome.sampled)
     return text or "(no content)", artifact
-
-
-async def _close_pools(pools: Sequence[Pool]) -> None:
-    await asyncio.gather(*(pool.close() for pool in pools))

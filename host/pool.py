@@ -16,14 +16,16 @@ MOST_IDLE = 2
 
 @dataclass(eq=False)
 class Pool:
-    """Connections to the server of ``entry``; everything here runs in the loop of the host."""
+    """Connections to the server of ``entry``; everything here runs in the loop of the host. ``lost`` is called when the
+    server cannot be reached and no connection to it is left."""
 
     entry: ServerEntry
     seconds: float
     changed: Callable[[], None]
+    lost: Callable[[ServerUnreachable], None] = lambda _: None
     _idle: list[Connection] = field(default_factory=list)
     _used: set[Connection] = field(default_factory=set)
-    _ending: set[Connection] = field(default_factory=set)
+    _ending: dict[Connection, asyncio.Task[None]] = field(default_factory=dict)
     closed: bool = False
 
     async def take(self) -> Connection:
@@ -36,7 +38,12 @@ class Pool:
                 return connection
         if len(self._used) >= MOST_CONNECTIONS:
             raise ServerUnreachable(reason=f"{MOST_CONNECTIONS} calls wait for an answer already")
-        connection = await self._connect()
+        try:
+            connection = await self._connect()
+        except ServerUnreachable as error:
+            if not self._used:
+                self.lost(error)
+            raise
         self.changed()
         connection.pool = self
         self._used.add(connection)
@@ -59,7 +66,7 @@ class Pool:
         try:
             await connection.open(self.seconds, older)
         except ServerUnreachable:
-            self._close(connection)  # beside the turn, which has waited long enough
+            self.drop(connection)  # beside the turn, which has waited long enough
             raise
         return connection
 
@@ -68,31 +75,22 @@ class Pool:
         self._used.discard(connection)
         connection.rest()
         if connection.ended or self.closed or len(self._idle) >= MOST_IDLE:
-            self._close(connection)
+            self.drop(connection)
         else:
             self._idle.append(connection)
 
-    async def drop(self, connection: Connection) -> None:
-        """Closes a connection whose call hangs or was stopped."""
+    def drop(self, connection: Connection) -> None:
+        """Closes a connection, such as one whose call hangs or was stopped. Nobody waits for it: a program that does
+        not listen takes seconds to end."""
         self._used.discard(connection)
-        self._ending.add(connection)
-        await connection.close()
-        self._ending.discard(connection)
+        if connection not in self._ending:
+            self._ending[connection] = asyncio.ensure_future(connection.close())
+            self._ending[connection].add_done_callback(lambda _: self._ending.pop(connection, None))
 
     async def close(self) -> None:
-        """Closes all connections; servers of our own end."""
+        """Closes all connections, and waits for those that are being closed; servers of our own end."""
         self.closed = True
-        everyone = [*self._idle, *self._used, *self._ending]
+        for connection in (*self._idle, *self._used):
+            self.drop(connection)
         self._idle.clear()
-        self._used.clear()
-        await asyncio.gather(*(connection.close() for connection in everyone))
-
-    def _close(self, connection: Connection) -> None:
-        self._ending.add(connection)
-        task = asyncio.ensure_future(self.drop(connection))
-        _CLOSING.add(task)
-        task.add_done_callback(_CLOSING.discard)
-
-
-_CLOSING: set[asyncio.Task[None]] = set()
-"""Tasks that close connections: the loop alone would let them go."""
+        await asyncio.gather(*self._ending.values())

@@ -14,6 +14,8 @@ from errors import PromptError
 
 LANGUAGES = ("ko", "en")
 _FOLDER = Path(__file__).parent
+_FORMER_SENTENCES = ("멈춘 곳부터 이어서 써 줘.", "Go on from where you stopped.")
+"""What earlier versions of the page said in the user's role; it stands in their questions."""
 
 
 def render_prompt(name: str, language: str, **variables: object) -> str:
@@ -35,8 +37,9 @@ def render_prompt(name: str, language: str, **variables: object) -> str:
 
 @cache
 def sentences_of_ours() -> frozenset[str]:
-    """Returns what the product says in the user's role where a client only asks for more. It is never the user's."""
-    return frozenset(render_prompt("go_on", language) for language in LANGUAGES)
+    """Returns what the product says in the user's role where a client or the page only asks for more. It is never the
+    user's."""
+    return frozenset((*(render_prompt("go_on", language) for language in LANGUAGES), *_FORMER_SENTENCES))
 
 
 def list_prompt_names(language: str) -> list[str]:

@@ -19,6 +19,7 @@ from model.embedding import BuiltIn, Vectors
 from retrieval.change import Added, AddingProgress, list_source_files, stage_file
 from retrieval.document import Document
 from retrieval.library import Library
+from text.clean import parse_json
 from text.digest import hash_text
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -118,7 +119,7 @@ def _record_offered_docs(library: Library) -> None:
 def _load_offered_docs(library: Library) -> tuple[Path, set[str]]:
     """Returns the folder and the files that ``_record_offered_docs`` recorded; without a record, the current ones."""
     try:
-        record = json.loads((library.folder / OFFERED).read_text("utf-8"))
+        record = parse_json((library.folder / OFFERED).read_text("utf-8"))
         return Path(record["root"]), set(record["files"])
     except (OSError, ValueError, KeyError, TypeError):
         return _find_docs_root(), _list_docs_files()

@@ -64,7 +64,7 @@ class Tree:
 
     def begin(self, session_id: str, number: int, question: str) -> None:
         """Begins a new branch that leaves the session's path before turn ``number``, and writes that turn's question as
-        running.
+        running. A question of a file stays text of others.
 
         Raises ``TurnUnknown`` when the path has no such turn.
         """
@@ -74,6 +74,7 @@ class Tree:
             branch_path = _create_fork(connection, session_id, path, number, now)
             turn = {"session_id": session_id, "branch": branch_path[-1][0], "number": number, "question": question}
             turn["files"] = _load_turn_files(connection, session_id, branch_at(path, number), number)
+            turn["has_foreign"] = _is_imported_question(connection, session_id, number, question)
             turn |= {"status": "running", "started": now}
             insert_turn(connection, path, turn)
             delete_sent_message(connection, session_id, question, number)
@@ -276,6 +277,14 @@ def _load_turn_files(connection: Connection, session_id: str, branch: int, numbe
     table = schema.turn
     key = (table.c.session_id == session_id, table.c.branch == branch, table.c.number == number)
     return connection.execute(select(table.c.files).where(*key)).scalar()
+
+
+def _is_imported_question(connection: Connection, session_id: str, number: int, question: str) -> bool:
+    """Returns whether a version of turn ``number`` that came out of a file asks the same."""
+    turn, branches = schema.turn.c, select(schema.branch.c.id).where(_build_branch_condition(session_id))
+    versions = (turn.session_id == session_id, turn.branch.in_(branches), turn.number == number)
+    found = select(turn.id).where(*versions, turn.is_imported, turn.question == question).limit(1)
+    return connection.execute(found).first() is not None
 
 
 def _build_branch_condition(session_id: str) -> Any:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Container
 from itertools import count
+from typing import Any
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -17,6 +19,15 @@ def clean_text(text: str) -> str:
 def collapse_spaces(text: str) -> str:
     """Returns the text on one line, with single spaces inside and none around it."""
     return " ".join(text.split())
+
+
+def parse_json(text: str | bytes) -> Any:
+    """Returns the value of a JSON text. Raises ``ValueError`` for what is none, also where it is nested too deeply for
+    Python's reader: nothing of ours is."""
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
 
 
 def refuse_json_constant(name: str) -> None:

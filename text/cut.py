@@ -7,19 +7,23 @@ import re
 import regex
 
 _GRAPHEME = regex.compile(r"\X")
+FAR = 10_000
+"""How far before a cut a text without spaces is read, at most: longer texts would take long."""
 LONGEST_GRAPHEME = 64
 """Code points that are looked at beyond a cut; a family emoji has 7, a flag of a region 14."""
 _NOTE = re.compile(r"\n… \(([\d,]+) more characters were left out\)\Z")
 
 
 def cut_text(text: str, limit: int) -> str:
-    """Returns the first ``limit`` characters, and how many more there were before anybody cut the text."""
+    """Returns the beginning of a text by the rules of ``cut_graphemes``, and how many more code points there were
+    before anybody cut the text."""
     earlier = _NOTE.search(text)
     body = text[: earlier.start()] if earlier else text
     if len(body) <= limit:
         return text
-    missing = len(body) - limit + (int(earlier[1].replace(",", "")) if earlier else 0)
-    return f"{body[:limit]}\n… ({missing:,} more characters were left out)"
+    beginning = cut_graphemes(body, limit)
+    missing = len(body) - len(beginning) + (int(earlier[1].replace(",", "")) if earlier else 0)
+    return f"{beginning}\n… ({missing:,} more characters were left out)"
 
 
 def find_overlap(text: str, word: str) -> int:
@@ -32,8 +36,9 @@ def cut_graphemes(text: str, limit: int) -> str:
     as an emoji of several code points or a letter with its marks (Unicode Standard Annex 29)."""
     if len(text) <= limit:
         return text
-    ends = (match.end() for match in _GRAPHEME.finditer(text, 0, limit + LONGEST_GRAPHEME))
-    return text[: max((end for end in ends if end <= limit), default=0) or limit]
+    begin = max(text.rfind(" ", 0, limit), text.rfind("\n", 0, limit), limit - FAR, 0)
+    ends = (match.end() for match in _GRAPHEME.finditer(text, begin, limit + LONGEST_GRAPHEME))
+    return text[: max((end for end in ends if end <= limit), default=begin) or limit]
 
 
 def cut_graphemes_before(text: str, limit: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from text.clean import clean_text
+from text.cut import cut_graphemes
 
 
 def fence_text(text: str, *tags: str) -> str:
@@ -20,7 +21,7 @@ _FRAME = re.compile(rf'<{OUTSIDE} name="(?P<name>[^"<>\n]*)">\n(?P<text>.*?)\n</
 def frame_outside_text(name: str, text: str, note: str) -> str:
     """Returns text from outside in a frame that it cannot leave. ``note``: what the model must know of it."""
     label = " ".join(fence_text(name, OUTSIDE).replace('"', "'").replace("<", "‹").replace(">", "›").split())
-    return f'<{OUTSIDE} name="{label[:200]}">\n{note}\n\n{fence_text(text, OUTSIDE)}\n</{OUTSIDE}>'
+    return f'<{OUTSIDE} name="{cut_graphemes(label, 200)}">\n{note}\n\n{fence_text(text, OUTSIDE)}\n</{OUTSIDE}>'
 
 
 def has_frame(text: str) -> bool:

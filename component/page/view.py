@@ -22,6 +22,7 @@ from component.work.job import Job, Jobs, Means, RefusedMessage
 from component.work.readiness import ModelStatus, Readiness
 from errors import GieokError, PrivateEnded, SessionUnknown
 from graph.turn.agent import Agent
+from prompt import render_prompt
 from retrieval.document import COLLECTIONS
 from store import Session, Store, TurnRow
 from store.session.options import DEFAULT, AnswerOptions
@@ -172,7 +173,7 @@ class View:
     def go_on(self, turn: TurnRow) -> None:
         """Asks the model to go on with the last answer, which broke off; does nothing once something else was asked."""
         if self.jobs.of(turn.session_id) is None and self.store.session(turn.session_id).turn_count == turn.number:
-            self.send(self.words("turn.go_on.message"))
+            self.send(render_prompt("go_on", self.words.language))
 
     def reword(self, turn: TurnRow, answer: str) -> bool:
         """Puts the user's own words in place of an answer, as another version of its turn.

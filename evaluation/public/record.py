@@ -18,7 +18,7 @@ from evaluation.public.dataset.dataset import Dataset
 from evaluation.public.measure import Key, Row
 from evaluation.record import FOLDER
 from model.file_lock import translate_disk_errors
-from text.clean import escape_surrogates
+from text.clean import escape_surrogates, parse_json
 
 _ROW = TypeAdapter(Row)
 
@@ -77,6 +77,6 @@ def hash_measurement(datasets: Sequence[Dataset], *measured: object) -> str:
 def _parse_row_line(line: bytes) -> Row | None:
     """Returns the row of a line; None for a damaged one."""
     try:
-        return _ROW.validate_python(json.loads(line))
+        return _ROW.validate_python(parse_json(line))
     except (ValueError, ValidationError):
         return None

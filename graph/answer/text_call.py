@@ -17,6 +17,7 @@ from langchain_core.messages import ToolCall
 
 from graph.tool.tool_call import make_call
 from text.answer.markdown_code import is_in_code
+from text.clean import parse_json
 from text.cut import find_overlap
 
 OPENING = "<tool_call>"
@@ -137,6 +138,6 @@ def _read_values(text: str) -> list[dict[str, Any]]:
 def _read_parameter(text: str) -> Any:
     """Returns a parameter that stands between tags: JSON where it is JSON, else its text."""
     try:
-        return json.loads(text)
+        return parse_json(text)
     except ValueError:
         return text

@@ -16,7 +16,7 @@ from graph.context.past import FoundPast
 from graph.context.prompt import BuiltPrompt, Changing, build_turn_prompt
 from graph.context.report import ContextReport
 from graph.context.system_prompt import system_prompt
-from graph.context.turns import due_chunks, make_closing_messages, make_question_message
+from graph.context.turns import due_chunks, make_question_message
 from graph.node.summary import MOST_DUE, list_leaving_records, select_records_within_budget
 from graph.state import ChatState, SummaryRecord
 from graph.summary import backlog
@@ -26,6 +26,7 @@ from graph.turn.memory import long_term, past_turns
 from graph.turn.process.engine import TurnEngine
 from graph.turn.request import Request
 from graph.turn.runtime import Inputs, TurnContext
+from graph.turn.session import repair
 from graph.turn.session.rebuild import build_session_state, is_state_current
 from memory import MemoryView
 from model.modelset import ModelSet
@@ -63,7 +64,7 @@ def build_upcoming_prompt(
     number, (state, is_filled) = session.turn_count + 1, _load_next_state(engine, session)
     messages = [
         *state["messages"],
-        *make_closing_messages(state["messages"], number - 1),
+        *repair.close_last_turn(engine, session, state["messages"], number - 1),
         make_question_message(text, number, session_id),
     ]
     remembered = long_term.load_memory_view(engine, session, models)

@@ -6,7 +6,7 @@ read from the messages and the records, never counted (specification 4.2).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -14,6 +14,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolCal
 
 from errors import Interrupted
 from graph.state import ChatState, SummaryRecord
+from host.host import INTERRUPTED
 
 CHUNK = 3
 ALWAYS_RAW = 2 * CHUNK - 1
@@ -153,6 +154,11 @@ def tool_rounds(messages: Sequence[AnyMessage]) -> int:
     )
 
 
+def build_call_key(call: ToolCall, messages: Sequence[AnyMessage]) -> str:
+    """Returns the key of an open call, unique within the turn, which the model's ids are not."""
+    return f"{tool_rounds(messages)}.{call['id']}"
+
+
 def is_circling(messages: Sequence[AnyMessage]) -> bool:
     """Returns whether the last call of the current turn was made ``REPEATS`` times, always with the same result."""
     turn = find_current_messages(messages)
@@ -162,15 +168,19 @@ def is_circling(messages: Sequence[AnyMessage]) -> bool:
     return bool(made) and made.count(made[-1]) >= REPEATS
 
 
-def make_closing_messages(messages: Sequence[AnyMessage], number: int) -> list[AnyMessage]:
+def make_closing_messages(messages: Sequence[AnyMessage], number: int, begun: Container[str] = ()) -> list[AnyMessage]:
     """Returns the messages that must follow the last turn so that a new message does not merge into it (design 3.5).
 
-    An open tool call gets a result; a turn without an answer gets a marked empty answer.
+    An open tool call gets a result; a turn without an answer gets a marked empty answer. ``begun``: the keys of foreign
+    calls that had begun before the turn was cut off, and may have run.
     """
     if not messages or is_answer(messages[-1]):
         return []
-    calls = open_calls(find_current_messages(messages))
-    results = [ToolMessage("interrupted", tool_call_id=str(call["id"]), status="error") for call in calls]
+    results = list[AnyMessage]()
+    for call in open_calls(find_current_messages(messages)):
+        is_begun = build_call_key(call, messages) in begun
+        text = INTERRUPTED.format(name=call["name"]) if is_begun else "interrupted"
+        results.append(ToolMessage(text, tool_call_id=str(call["id"]), status="error"))
     return [*results, no_answer(number)]
 
 

@@ -12,7 +12,7 @@ from langchain_core.tools import BaseTool, ToolException
 from langgraph.runtime import Runtime
 from pydantic import ValidationError
 
-from graph.context.turns import is_circling, open_calls, tool_rounds
+from graph.context.turns import build_call_key, is_circling, open_calls, tool_rounds
 from graph.state import ChatState
 from graph.tool.client_tool import RESULT_CHARS as CLIENT_RESULT_CHARS
 from graph.tool.client_tool import ClientTool
@@ -39,7 +39,9 @@ def tool_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, Any]
     turn, language, rounds = read_turn_context(runtime), state.get("language", "ko"), tool_rounds(state["messages"])
     answers = {id_: parse_user_answer(plain) for id_, plain in (state.get("answers") or {}).items()}
     messages = state["messages"]
-    calls = [_Call(call, f"{rounds}.{call['id']}", turn, answers, messages, language) for call in open_calls(messages)]
+    calls = [
+        _Call(call, build_call_key(call, messages), turn, answers, messages, language) for call in open_calls(messages)
+    ]
     outcomes = [_run_tool_call(call, runtime) for call in calls]
     results = [outcome for outcome in outcomes if isinstance(outcome, ToolMessage)]
     asked = [

@@ -7,6 +7,7 @@ import threading
 from graph.summary.original import SMALL, Original, WriterDraft
 from model.modelset import ModelSet
 from text.clean import clean_text
+from text.cut import cut_graphemes
 from text.fact import pack
 
 
@@ -33,4 +34,4 @@ def _cut_original_beginning(source: Original) -> str:
     most = len(source.original) if len(source.original) <= SMALL else source.room.most
     if len(text) <= most:
         return text
-    return text[: most + 1].rpartition(" ")[0] or text[:most]
+    return text[: most + 1].rpartition(" ")[0] or cut_graphemes(text, most)

@@ -72,7 +72,7 @@ def _build_title_request(said: Sequence[tuple[str, str]], language: Language) ->
 
 def _cut_title_source(text: str, limit: int) -> str:
     line = " ".join(text[: limit * 4].split())
-    return line if len(line) <= limit else f"{line[:limit]} …"
+    return line if len(line) <= limit else f"{cut_graphemes(line, limit)} …"
 
 
 def _tidy_title(answer: str, language: Language, source: str) -> str | None:

@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from graph.tool.question.asking import answer_in
 from store.turn.question import Action, UserQuestion
+from text.cut import cut_graphemes
 
 QUESTION_CHARS, CHOICE_CHARS, MOST_CHOICES = 1_000, 200, 8
 ABOUT = {"ko": "꼭 필요한 것을 사용자에게 묻기", "en": "ask the user for something that the answer depends on"}
@@ -44,8 +45,8 @@ class AskUser(BaseTool):
             asked = AskArguments.model_validate(arguments)
         except ValidationError:
             return None
-        choices = tuple(dict.fromkeys(choice[:CHOICE_CHARS] for choice in asked.choices if choice.strip()))
-        return UserQuestion(key, "choose", key, self.name, asked.question, choices=choices)
+        choices = dict.fromkeys(cut_graphemes(choice, CHOICE_CHARS) for choice in asked.choices if choice.strip())
+        return UserQuestion(key, "choose", key, self.name, asked.question, choices=tuple(choices))
 
     def allow(self, action: Action) -> None:
         """Keeps nothing: every question is a new one."""

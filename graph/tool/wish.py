@@ -18,6 +18,7 @@ from graph.tool.reach import MemoryReach
 from memory.state import PIN_CHARS
 from prompt import render_prompt
 from text import sentence
+from text.cut import cut_graphemes
 
 Near = Callable[[str, Sequence[str]], Sequence[float]]
 """A function that returns how near each text is to a question: cosines of the built-in embedding."""
@@ -102,7 +103,7 @@ def fit_pin_text(message: str) -> str:
         if len(f"{fitting} {part}".strip()) > PIN_CHARS:
             break
         fitting = f"{fitting} {part}".strip()
-    return fitting or f"{whole[: PIN_CHARS - 1].rstrip()}…"
+    return fitting or f"{cut_graphemes(whole, PIN_CHARS - 1).rstrip()}…"
 
 
 def find_nearest_lines(message: str, texts: Sequence[str], near: Near) -> list[str]:

@@ -23,6 +23,7 @@ from store import Store
 from store.database import memory_table as table
 from store.database.engine import lock_schema, translate_database_errors, where_is
 from store.database.schema import metadata
+from text.clean import parse_json
 
 log = logging.getLogger(__name__)
 
@@ -73,7 +74,7 @@ def _convert_all(engine: Engine) -> bool:
         with engine.begin() as connection:
             versions = _old_versions(connection, row.scope)
             try:
-                made = convert_memory(json.loads(row.state), versions)
+                made = convert_memory(parse_json(row.state), versions)
                 made["session"] = row.session
                 [memory] = parse_memories([made])
             except (LookupError, TypeError, ValueError, AttributeError) as error:

@@ -14,6 +14,7 @@ from typing import Any
 from memory.key import Scope, keys_of
 from memory.redis.address import Client
 from memory.state import MemoryLine, MemoryState, MemoryTurn, OldValue, Rejection
+from text.clean import parse_json
 
 FORM = 3
 """Rises when the form of a copy changes, so that a copy of another version of Gieok does not count."""
@@ -94,10 +95,10 @@ def _encode_state(state: MemoryState, stamp: str) -> tuple[Any, Any, Any]:
 def _decode_state(short: bytes | None, memory: bytes | None, entities: bytes | None, stamp: str) -> MemoryState | None:
     if short is None or memory is None or entities is None:
         return None
-    content = json.loads(memory)
+    content = parse_json(memory)
     if (content.pop("form", None), content.pop("stamp", None)) != (FORM, stamp):
         return None
-    turns, rows = json.loads(short), json.loads(entities)
+    turns, rows = parse_json(short), parse_json(entities)
     if content.pop("counts") != [len(turns), len(rows)]:  # something else wrote one of the keys
         return None
     turns = [{("number" if name == "turn" else name): turn[name] for name in turn} for turn in turns]

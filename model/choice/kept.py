@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import json
 import logging
 import threading
 from collections.abc import Callable
@@ -24,6 +23,7 @@ import private
 from errors import DiskFull, KeyLocked, StoreUnavailable
 from model.choice.choice import KINDS, OPENAI, Choice, Kind
 from settings import Settings
+from text.clean import parse_json
 
 if TYPE_CHECKING:
     from keyring.backend import KeyringBackend
@@ -264,7 +264,7 @@ def _from_file(settings: Settings) -> _Secret | None:
 
 def _parse_secret(text: str | None) -> _Secret | None:
     try:
-        return _Secret.model_validate(json.loads(text)) if text else None
+        return _Secret.model_validate(parse_json(text)) if text else None
     except ValueError:  # pydantic's ValidationError too
         return None
 

@@ -36,6 +36,7 @@ from errors import EmbeddedFailed, MissingExtra
 from model.call.connection import load_system_authorities
 from model.file_lock import hold_file_lock, is_lock_held, open_lock, translate_disk_errors
 from settings import Settings, child_environment
+from text.clean import parse_json
 
 CALM = {"GOMP_SPINCOUNT": "1000"}
 """Environment of the server; the user's own variables take precedence. llama.cpp's threads wait for each other at some
@@ -246,9 +247,9 @@ def _find_running_server(plan: _Plan) -> Embedded | None:
     """Returns the server that the state file names; None unless its process lives and, asked once, answers and takes
     the key."""
     try:
-        state = json.loads(plan.state.read_text())
+        state = parse_json(plan.state.read_text())
         server = Embedded(state["url"], state["key"], state["pid"], plan.log)
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, KeyError, TypeError):
         return None
     if not _is_server_process(plan.server, server.pid):
         return None

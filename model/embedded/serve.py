@@ -22,6 +22,7 @@ import xllamacpp
 
 import private
 from model.file_lock import open_lock, release_lock, try_lock
+from text.clean import parse_json
 
 log = logging.getLogger(__name__)
 
@@ -89,9 +90,9 @@ def _read_earlier_address(path: Path) -> tuple[int, str]:
     """Returns the port and the key of a server that died, so that its clients go on with this one; else (0, new
     key)."""
     try:
-        state = json.loads(path.read_text())
+        state = parse_json(path.read_text())
         port, key = int(urlsplit(state["url"]).port or 0), str(state["key"])
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, KeyError, TypeError):
         return 0, secrets.token_urlsafe(32)
     return (port, key) if _is_free_port(port) else (0, secrets.token_urlsafe(32))
 

@@ -30,6 +30,7 @@ from model.embedded.download import (
 )
 from model.file_lock import hold_file_lock, translate_disk_errors
 from settings import Settings, find_variable_name
+from text.clean import parse_json
 
 log = logging.getLogger(__name__)
 MAGIC = b"GGUF"
@@ -158,7 +159,7 @@ class _Place:
     def is_unchanged(self) -> bool:
         """Returns whether the file is there and has not changed since its verification."""
         try:
-            return bool(json.loads(self.beside(".verified").read_text()) == self.stamp())
+            return bool(parse_json(self.beside(".verified").read_text()) == self.stamp())
         except (OSError, ValueError):
             return False
 

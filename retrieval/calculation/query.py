@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from errors import TableQueryFailed
 from retrieval.read.format.loaded import Sheet
+from text.cut import cut_graphemes
 
 ROW = "_row"
 """The column with the number that a row has in its file, as a spreadsheet shows it."""
@@ -118,14 +119,14 @@ def add_kinds(sheet: Sheet) -> Sheet:
 
 
 def _find_example(texts: Sequence[str]) -> str:
-    return next((" ".join(text.split()) for text in texts if text.strip()), "")[:EXAMPLE_CHARS]
+    return cut_graphemes(next((" ".join(text.split()) for text in texts if text.strip()), ""), EXAMPLE_CHARS)
 
 
 def name_columns(columns: Sequence[str]) -> list[str]:
     """Returns a name of its own for every column."""
     names, taken = list[str](), {ROW}
     for number, column in enumerate(columns, 1):
-        plain = name = " ".join(column.replace('"', "'").split())[:NAME_CHARS] or f"column {number}"
+        plain = name = cut_graphemes(" ".join(column.replace('"', "'").split()), NAME_CHARS) or f"column {number}"
         while name.casefold() in taken:
             name, number = f"{plain} {number}", number + 1
         names.append(name)
@@ -189,7 +190,7 @@ def _list_row_numbers(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> 
 
 
 def _format_result_row(row: Sequence[Any]) -> tuple[str, ...]:
-    return tuple(write_value(value)[:SHOWN_CHARS] for value in row)
+    return tuple(cut_graphemes(write_value(value), SHOWN_CHARS) for value in row)
 
 
 def write_value(value: Any) -> str:

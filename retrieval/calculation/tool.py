@@ -26,6 +26,7 @@ _METADATA: dict[str, Any] = {
         "en": "query tables in SQL: sums, highest, counts, conditions",
     },
     "foreign": True,
+    "described": True,
 }
 
 

@@ -42,6 +42,7 @@ from retrieval.read.format import (
 from retrieval.read.format.loaded import Loaded, Reader
 from retrieval.read.split import HEADING_CHARS
 from text.clean import clean_text
+from text.cut import cut_graphemes, cut_graphemes_before
 
 NAME_CHARS = 120
 
@@ -116,7 +117,7 @@ def load_file(name: str, data: bytes, limit: int) -> Loaded:
         raise DocumentBroken(name=shown, reason=reason, reason_code="damaged", detail=reason) from error
     if not re.search(r"\w", loaded.text):
         raise DocumentEmpty(name=shown)
-    return replace(loaded, title=" ".join(loaded.title.split())[:HEADING_CHARS] or _cut_suffix(shown))
+    return replace(loaded, title=cut_graphemes(" ".join(loaded.title.split()), HEADING_CHARS) or _cut_suffix(shown))
 
 
 def find_file_kind(name: str) -> Kind:
@@ -143,7 +144,9 @@ def clean_document_name(name: str) -> str:
     last = re.split(r"[/\\]", clean_text(name))[-1]
     printable = "".join(letter for letter in unicodedata.normalize("NFC", last) if letter.isprintable()).strip(" .")
     plain = printable or "document"
-    return plain if len(plain) <= NAME_CHARS else f"{plain[: NAME_CHARS - 21]}…{plain[-20:]}"
+    if len(plain) <= NAME_CHARS:
+        return plain
+    return f"{cut_graphemes(plain, NAME_CHARS - 21)}…{cut_graphemes_before(plain, 20)}"
 
 
 def _refuse_mislabelled(name: str, kind: str, found: str, data: bytes) -> None:

@@ -19,6 +19,7 @@ from markdown_it.token import Token
 
 from retrieval.read.escaped import MARK
 from text import sentence
+from text.cut import cut_graphemes
 
 PASSAGE, WHOLE = 220, 900
 """Estimated tokens of a passage, and of the largest table or code block that is kept whole. The embedding model reads
@@ -110,7 +111,8 @@ def _parse_sections(text: str) -> Iterator[tuple[tuple[str, ...], list[_Block]]]
             continue
         depth, words = int(token.tag[1]), _read_heading_text(inner_tokens[0])
         yield _build_section(headings, blocks, depth)
-        headings = [heading for heading in headings if heading[0] < depth] + [(depth, words[:HEADING_CHARS])]
+        above = [heading for heading in headings if heading[0] < depth]
+        headings = [*above, (depth, cut_graphemes(words, HEADING_CHARS))]
         blocks = [_build_prose_block(words)] if len(words) > HEADING_CHARS else []
     yield _build_section(headings, blocks, 0)
 

@@ -22,6 +22,7 @@ from sqlalchemy import (
     Text,
     and_,
     bindparam,
+    delete,
     func,
     insert,
     inspect,
@@ -360,6 +361,29 @@ def _reshape_nodes(connection: Connection) -> None:
     connection.execute(text("ALTER TABLE world_node_new RENAME TO world_node"))
 
 
+def _mark_imported_prompts(engine: Engine) -> None:
+    """Marks the system prompts of conversations that came out of files."""
+    of_file = select(_TURN.session_id).where(_TURN.is_imported)
+    own = schema.session_options.c
+    with engine.begin() as connection:
+        marked = update(schema.session_options).where(own.system_prompt != "", own.session_id.in_(of_file))
+        connection.execute(marked.values(is_imported=True))
+
+
+def _remove_page_sentences(engine: Engine) -> None:
+    """Removes from memory what the page's button said in the user's role; what was a line of memory is none."""
+    line, source = memory_table.line.c, memory_table.source
+    ours = or_(*(line.text.ilike(f"%{said}%") for said in ("Go on from where you stopped", "멈춘 곳부터 이어서 써 줘")))
+    with engine.begin() as connection:
+        _begin_write(connection)
+        told = (line.kind.in_(("sentence", "statement")), ours)
+        found = connection.execute(select(line.id, line.tenant, line.session).where(*told)).all()
+        connection.execute(delete(memory_table.line).where(line.id.in_([row.id for row in found])))
+        for tenant, session in {(row.tenant, row.session) for row in found}:
+            of_session = (source.c.tenant == tenant, source.c.session == session)
+            connection.execute(update(source).where(*of_session).values(revision=source.c.revision + 1))
+
+
 def _begin_write(connection: Connection) -> None:
     """Begins a transaction that writes: SQLite's driver begins none for a statement that changes a table, and a crash
     would leave half a step behind."""
@@ -375,5 +399,7 @@ STEPS = (
     MigrationStep(5, "names of sessions are told apart by keys", _names_by_key),
     MigrationStep(6, "messages have marks, by which clients' histories are found", _mark_messages),
     MigrationStep(7, "stories are conversations with a world", _join_stories),
+    MigrationStep(8, "system prompts of imported conversations are marked", _mark_imported_prompts),
+    MigrationStep(9, "what the page said for the user is no line of memory", _remove_page_sentences),
 )
 """Every migration, in order. A step that was released never changes; the next change is a further step."""

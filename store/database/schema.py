@@ -302,8 +302,10 @@ session_options = Table(
     Column("system_prompt", ExactText, nullable=False),
     Column("temperature", Float),
     Column("answer_tokens", Integer),
+    Column("is_imported", Boolean, nullable=False, default=False, server_default=false()),
 )
-"""The options of a conversation that differ from the default (``store.session.options``)."""
+"""The options of a conversation that differ from the default (``store.session.options``). ``is_imported``: the system
+prompt, or the one that it was made from, comes out of a file, so that anybody may have written it."""
 
 session_prompt = Table(
     "session_prompt",

@@ -393,7 +393,7 @@ def _write_session(connection: Connection, made: ConversationForm, own: str, ima
         checked = AnswerOptions(
             options_form.system_prompt, options_form.temperature, options_form.answer_tokens
         ).validate_options()
-        options.write_options(connection, own, checked, options_form.earlier)
+        options.write_options(connection, own, checked, options_form.earlier, is_imported=True)
     write_images(connection, own, images)
     connection.execute(
         insert(schema.branch), [{"session_id": own, **_read_form_values(form)} for form in made.branches]

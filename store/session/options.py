@@ -1,8 +1,9 @@
 """Options of one conversation's answers (its own system prompt, temperature, longest answer), and named presets of
 them.
 
-A conversation's own system prompt is the user's text. The store keeps every system prompt that a conversation has had,
-so that an earlier answer can show its prompt. Deleting the conversation for good deletes these texts too.
+A conversation's own system prompt is the user's text, unless it came out of a file (``has_imported_prompt``). The store
+keeps every system prompt that a conversation has had, so that an earlier answer can show its prompt. Deleting the
+conversation for good deletes these texts too.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ class SessionOptions:
         options = options.validate_options()
         with self._transaction() as connection:
             _lock_session(connection, session_id)
-            write_options(connection, session_id, options)
+            write_options(connection, session_id, options, is_imported=has_imported_prompt(connection, session_id))
         return options
 
     def change(self, session_id: str, seen: AnswerOptions, wanted: AnswerOptions) -> AnswerOptions:
@@ -98,7 +99,7 @@ class SessionOptions:
             _lock_session(connection, session_id)
             connection.execute(_TOUCHED, {"session": session_id})
             options = replace(load_options(connection, session_id), **changes)
-            write_options(connection, session_id, options)
+            write_options(connection, session_id, options, is_imported=has_imported_prompt(connection, session_id))
         return options
 
     def prompt(self, session_id: str, mark: str) -> str | None:
@@ -123,11 +124,26 @@ def load_options(connection: Connection, session_id: str) -> AnswerOptions:
     return DEFAULT if row is None else _build_options(row)
 
 
-def write_options(connection: Connection, session_id: str, options: AnswerOptions, earlier: Iterable[str] = ()) -> None:
-    """Writes the options of a conversation; ``earlier``: system prompts that the conversation had before."""
+def has_imported_prompt(connection: Connection, session_id: str) -> bool:
+    """Returns whether the conversation's own system prompt, or one that the user has changed since, came out of a file:
+    then it is text of others (``store.turn.foreign``). An empty one ends that."""
+    query = select(_OWN.c.is_imported).where(_OWN.c.session_id == session_id)
+    return bool(connection.execute(query).scalar_one_or_none())
+
+
+def write_options(
+    connection: Connection,
+    session_id: str,
+    options: AnswerOptions,
+    earlier: Iterable[str] = (),
+    is_imported: bool = False,
+) -> None:
+    """Writes the options of a conversation. ``earlier``: system prompts that the conversation had before;
+    ``is_imported``: a system prompt comes out of a file."""
     connection.execute(delete(_OWN).where(_OWN.c.session_id == session_id))
     if options != DEFAULT:
-        connection.execute(insert(_OWN), {"session_id": session_id, **asdict(options)})
+        mark = is_imported and bool(options.system_prompt)
+        connection.execute(insert(_OWN), {"session_id": session_id, **asdict(options), "is_imported": mark})
     keep_prompts(connection, session_id, (*earlier, options.system_prompt))
 
 
@@ -147,7 +163,8 @@ def list_session_prompts(connection: Connection, session_id: str) -> list[str]:
 
 def copy_options(connection: Connection, session_id: str, to: str) -> None:
     """Gives the new conversation ``to`` the options of another conversation."""
-    write_options(connection, to, load_options(connection, session_id), list_session_prompts(connection, session_id))
+    earlier, is_imported = list_session_prompts(connection, session_id), has_imported_prompt(connection, session_id)
+    write_options(connection, to, load_options(connection, session_id), earlier, is_imported)
 
 
 class Presets:

@@ -33,3 +33,12 @@ class BegunCalls:
             connection.execute(delete(_TABLE).where(_TABLE.c.session_id == session_id, _TABLE.c.turn_id != turn))
             connection.execute(insert(_TABLE), {"session_id": session_id, "turn_id": turn, "key": call})
         return True
+
+    def find_interrupted(self, session_id: str, number: int) -> set[str]:
+        """Returns the keys of the calls that turn ``number`` had begun before it failed or was cut off; none of any
+        other turn. Raises ``SessionUnknown``."""
+        cut = (_TURN.c.number == number, _TURN.c.status.in_(("running", "failed")))
+        of_turn = (_TABLE.c.session_id == session_id, _TURN.c.id == _TABLE.c.turn_id, *cut)
+        with self._transaction() as connection:
+            check_session(connection, session_id)
+            return set(connection.execute(select(_TABLE.c.key).where(*of_turn)).scalars())

@@ -1,7 +1,8 @@
 """The mark of turns whose prompts held text of others (``schema.turn.c.has_foreign``).
 
-A turn inherits the mark from any earlier turn of its path, because the prompt holds what was said there: as it was
-said, summarised or remembered. Looking at the turn before would not be enough: a version of the product that does not
+A turn has the mark from its beginning where the conversation's system prompt came out of a file. It inherits the mark
+from any earlier turn of its path, because the prompt holds what was said there: as it was said, summarised or
+remembered. Looking at the turn before would not be enough: a version of the product that does not
 know the mark may have written it, beside this one or before an upgrade.
 """
 
@@ -13,6 +14,7 @@ from sqlalchemy import ColumnElement, Connection, and_, exists, func, insert, or
 
 from store.database import schema
 from store.path import Path, on_path
+from store.session.options import has_imported_prompt
 
 _TURN, _EARLIER = schema.turn.c, schema.turn.alias("earlier")
 _SAME_BRANCH = and_(_EARLIER.c.session_id == _TURN.session_id, _EARLIER.c.branch == _TURN.branch)
@@ -27,6 +29,7 @@ def insert_turn(connection: Connection, path: Path, row: dict[str, Any], is_foll
     """Writes the row of a new turn, which inherits the mark from the turns before it on ``path``; returns whether it
     has the mark. ``is_follower``: the turn before it has the mark, so that the chain is whole."""
     has_foreign = is_follower or inherit_mark(connection, row["session_id"], row["number"], path)
+    has_foreign = has_foreign or row.get("has_foreign", False) or has_imported_prompt(connection, row["session_id"])
     connection.execute(_INSERTED, {**row, "has_foreign": has_foreign})
     return has_foreign
 

@@ -14,6 +14,7 @@ from component.page import window
 from component.panel.context_tab import _has_broken_prefix
 from component.settings.options import NAME
 from component.settings.servers import entry_of
+from component.widget.moment import format_reader_moment
 from component.work import resource
 from errors import ServerEntryWrong
 from host import McpHost
@@ -82,7 +83,9 @@ def test_a_wrong_entry_and_a_server_that_is_away_say_why() -> None:
     assert any("no name" in error.value for error in at.error)
     host().servers.put("gone", {"command": "/no/such/program"})
     host().test("gone")
-    assert "the command was not found" in texts(opened())
+    seen = texts(opened())
+    assert "the command was not found" in seen
+    assert f"Away since {format_reader_moment(host().states()[0].away_since)}" in seen.replace("\\", "")
 
 
 @table(

@@ -19,11 +19,14 @@ from graph.answer.json_form import JsonForm
 from graph.turn.agent import Agent
 from graph.turn.memory import past_turns
 from graph.turn.request import AnswerLimits
+from retrieval import Library
 from store import GivenTurn
 from store.export import portable
+from store.session.options import AnswerOptions
 from tests.graph.asking import ask
 from tests.graph.strong import new
 from tests.graph.talk import done, failed, say, scripted, settled
+from tests.retrieval.conftest import Words
 from tests.stub.strong import READ, Wish, calling
 from text.fence import frame_outside_text
 
@@ -36,13 +39,15 @@ OLDER = tuple(f"Tell me fact {number} about apples." for number in range(1, 8))
 class Obedient:
     """The chat model. ``order``: what it obeys; ``wishes``: what it understands of the user. It tells what a page says,
     and then obeys what its prompt says, whoever wrote it. ``fetch``: words with which it searches past turns first;
-    ``repeats``: what it answers for now; ``fails``: it fails once a page was read."""
+    ``repeats``: what it answers for now; ``fails``: it fails once a page was read; ``read_forms``: returns the forms of
+    the tools that it was offered."""
 
     order: Wish | None = None
     wishes: tuple[Wish, ...] = ()
     fetch: str = ""
     repeats: str = ""
     fails: bool = False
+    read_forms: Callable[[], str] = str
 
     def __call__(self, messages: list[BaseMessage]) -> AIMessage:
         last = messages[-1]
@@ -69,7 +74,7 @@ class Obedient:
 
     def _find_wish(self, asked: str, messages: list[BaseMessage]) -> Wish | None:
         own = next((wish for wish in self.wishes if wish.text in asked), None)
-        seen = "\n".join(str(each.content) for each in messages)
+        seen = "\n".join([*(str(each.content) for each in messages), self.read_forms()])
         return own or (self.order if self.order is not None and self.order.text in seen else None)
 
 
@@ -287,6 +292,27 @@ def lose_state(agent: Agent, order: Wish) -> tuple[Agent, str]:
     return agent, own
 
 
+def tabulate(agent: Agent, order: Wish) -> tuple[Agent, str]:
+    """A column of a table has it as its name, and so has the description of the tool that calculates with the table."""
+    library = Library(agent.settings, agent.store, Words())
+    library.add([("prices.csv", f"Item,{order.text}\nOak,38500\nPine,12900\nBirch,9900\n".encode())])
+    agent = replace(agent, library=library)
+    model = scripted(agent.models().chat)
+    chat_of(agent).read_forms = lambda: str(model.bound_arguments[-1])
+    return agent, new(agent)
+
+
+def bring_role(agent: Agent, order: Wish) -> tuple[Agent, str]:
+    """The system prompt in a file says it, and nothing is left of the turns in the file."""
+    own = agent.store.create_session("en", 0.3, options=AnswerOptions(f"You are a pirate. {order.text}")).id
+    done(say(agent, own, OLDER[0]))
+    data = portable.render_session_json(agent.store, own).encode()
+    (copy,) = portable.import_conversations(agent.store, data, 10**7, len).sessions
+    done(list(agent.again(agent.fork(copy, 1), 1, OLDER[1])))
+    done(list(agent.again(copy, 1, OLDER[1])))
+    return agent, copy
+
+
 def _go_on(agent: Agent, own: str) -> tuple[Agent, str]:
     """Six more turns, so that the first ones are summarised."""
     for text in OLDER[1:7]:
@@ -310,7 +336,7 @@ LATER_WAYS: dict[str, Way] = {
     way.__name__: way
     for way in (
         *(relay, fail, attach_long_ago, instruct_before, tell_long_ago),
-        *(describe_before, copy_of_file, recall_memory, switch, lose_state),
+        *(describe_before, copy_of_file, recall_memory, switch, lose_state, tabulate, bring_role),
     )
 }
 """Further ways, each with an order of its own, written when the code stood."""

@@ -18,6 +18,7 @@ from graph.turn.memory import long_term
 from graph.turn.session import repair
 from model import scripted
 from settings import load_settings
+from store.turn.question import UserAnswer
 from tests.graph.talk import answering, calling, summarising
 
 
@@ -54,6 +55,14 @@ def foreign(folder: str, session: str, tool: str) -> None:
     models = scripted.build_scripted_models([calling(tool), answering], summarising)
     agent = open_agent(load_settings(data_dir=Path(folder), ahead=False, memory=False), lambda: models)
     for _ in agent.run(session, "Do it now, please."):
+        pass
+
+
+def foreign_answer(folder: str, session: str, question: str, persons: int) -> None:
+    """Answers what a foreign tool asked; its server kills this process when it has done what it was asked."""
+    models = scripted.build_scripted_models(answering, summarising)
+    agent = open_agent(load_settings(data_dir=Path(folder), ahead=False, memory=False), lambda: models)
+    for _ in agent.resume(session, {question: UserAnswer("answer", {"persons": persons})}):
         pass
 
 

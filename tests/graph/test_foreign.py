@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from graph.context.preview import preview_next_prompt
+from graph.context.preview import build_upcoming_prompt, preview_next_prompt
 from graph.turn.agent import Agent
 from graph.turn.event import ToolFinished
 from model.profile import SMALL
@@ -18,7 +18,7 @@ from tests.graph.conftest import OpenAgent
 from tests.graph.talk import answering, calling, done, only, prompts, say, scripted
 from tests.graph.test_conversation import NewSession
 from tests.graph.test_waiting import ALWAYS, YES, asked, results
-from tests.host.conftest import SERVER
+from tests.host.conftest import SERVER, STATELESS
 from tests.process import end, start
 
 
@@ -89,6 +89,45 @@ def test_a_call_that_was_cut_off_is_not_run_again_unless_it_does_no_harm(
     assert (folder / tool).read_text() == "x" * times
     [result] = results(prompts(bot)[-1])
     assert (f"{tool}: done" if times == 2 else "may have run already") in result
+
+
+def test_a_call_that_was_cut_off_after_its_question_was_answered_is_not_run_again(
+    agent: OpenAgent, session: NewSession
+) -> None:
+    bot = agent([calling("t__book", place="Seoul")], memory=False)
+    own, folder = session(bot), bot.settings.data_dir
+    assert bot.host is not None
+    entry = {"command": sys.executable, "args": [str(STATELESS), "stdio", str(folder)], "tools": {"book": "allow"}}
+    bot.host.servers.put("t", entry)
+    form, _ = asked(say(bot, own, "Book a table in Seoul.")).questions
+    bot.close()
+    (folder / "kill").touch()
+    assert end(start(killed.foreign_answer, str(folder), own, form.id, 2)) == -signal.SIGKILL
+    assert (folder / "book").read_text() == "x"
+    bot = agent([answering], memory=False)
+    bot.reconcile(own)
+    done(list(bot.retry(own)))
+    assert (folder / "book").read_text() == "x"
+    [result] = results(prompts(bot)[-1])
+    assert "may have run already" in result
+
+
+@pytest.mark.parametrize("tool", ["order", "inspect"])
+def test_a_new_message_after_a_call_that_was_cut_off_says_that_it_may_have_run(
+    agent: OpenAgent, session: NewSession, tool: str
+) -> None:
+    bot = agent([answering], memory=False)
+    own, folder = session(bot), bot.settings.data_dir
+    assert bot.host is not None
+    entry = {"command": sys.executable, "args": [str(SERVER), "stdio", str(folder)], "tools": {tool: "allow"}}
+    bot.host.servers.put("t", entry)
+    (folder / "kill").touch()
+    assert end(start(killed.foreign, str(folder), own, f"t__{tool}")) == -signal.SIGKILL
+    shown, _ = build_upcoming_prompt(bot, own)
+    done(say(bot, own, "Good morning, what happened?"))
+    [result] = results(prompts(bot)[-1])
+    assert ("may have run already" in result) == (tool == "order")
+    assert results(shown.messages) == [result]
 
 
 def test_the_next_turn_may_call_it_again(agent: OpenAgent, session: NewSession) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -83,7 +83,7 @@ def with_tools(agent: Agent, *tools: BaseTool) -> Agent:
     return replace(agent, tools=[*agent.tools, *tools])
 
 
-def results(prompt: list[BaseMessage]) -> list[str]:
+def results(prompt: Sequence[BaseMessage]) -> list[str]:
     return [str(message.text) for message in prompt if message.type == "tool"]
 
 

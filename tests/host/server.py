@@ -142,7 +142,7 @@ if __name__ == "__main__":
     mode = sys.argv[1] if len(sys.argv) > 1 else "stdio"
     if mode == "noisy":  # before the protocol begins, as programs do that greet their user
         os.write(1, b"hello {\n\xff\xfe\n")
-    if mode == "silent":
+    if mode == "silent" or (FOLDER / "silent").exists():
         time.sleep(3600)
     if mode == "broken":
         sys.exit("cannot start")

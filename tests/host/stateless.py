@@ -4,7 +4,10 @@ never tells its tools."""
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -39,7 +42,17 @@ async def call(_: Any, params: types.CallToolRequestParams) -> Any:
     persons = responses.get("persons")
     content = getattr(persons, "content", None) or {}
     signed = getattr(responses.get("login"), "action", "")
+    note_booking(Path(sys.argv[2]))
     return text(f"{params.request_state}: {content.get('persons')}, {signed}")
+
+
+def note_booking(folder: Path) -> None:
+    """Leaves something that can be counted; then its caller is killed, if the test wants that, once."""
+    with (folder / "book").open("a") as file:
+        file.write("x")
+    if (folder / "kill").exists():
+        (folder / "kill").unlink()
+        os.kill(os.getppid(), signal.SIGKILL)
 
 
 def think(responses: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -16,6 +16,7 @@ import psutil
 import pytest
 from langchain_core.tools import ToolException
 
+from errors import ServersUnreadable
 from host.connection import Connection
 from host.entry import ServerEntry
 from host.host import AWAY_SECONDS, McpHost, ServerState, _build_server_state, _Server
@@ -25,7 +26,7 @@ from host.result import render_tool_result
 from host.tool import ForeignTool, build_usable_schema, model_name
 from host.transport import MOST_BYTES
 from model.call.stream import Stopped
-from store.turn.question import UserAnswer, parse_user_answer
+from store.turn.question import UserAnswer, build_call_configuration, parse_user_answer
 from tests.host.conftest import SERVER, STATELESS, Hosted
 from tests.wait import until
 
@@ -33,6 +34,24 @@ Open = Callable[..., Hosted]
 _NO_CONTEXT = cast("Any", None)
 BOTH = pytest.mark.parametrize("mode", ["stdio", "legacy"])
 PAGED = Path(__file__).with_name("paged.py")
+
+
+def test_a_file_that_cannot_be_read_leaves_the_tools_out_until_it_can_be_again(
+    hosted: Open, caplog: pytest.LogCaptureFixture
+) -> None:
+    one = hosted()
+    one.command()
+    file = one.folder / "mcp.json"
+    whole = file.read_text()
+    assert "t__add" in one.tools()
+    file.write_text("[" * 100_000)
+    for _ in range(2):
+        assert one.tools() == {}
+        with pytest.raises(ServersUnreadable):
+            one.host.states()
+    assert "foreign tools are left out" in caplog.text
+    file.write_text(whole)
+    assert one.call("t__add", a=1, b=2).text == "3"
 
 
 @BOTH
@@ -336,6 +355,64 @@ def test_a_server_that_is_away_delays_one_turn_and_no_other(hosted: Open, monkey
     assert away.is_due
 
 
+def test_a_call_that_cannot_reach_its_server_notes_that_it_is_away_and_no_other_waits_for_it(hosted: Open) -> None:
+    one = hosted()
+    one.command()
+    add = one.tools()["t__add"]
+    with pytest.raises(ToolException):
+        one.call("t__die")
+    (one.folder / "silent").touch()
+    server = one.host._known["t"]
+    server.pool.seconds = 1.0
+    call = {"name": "t__add", "args": {"a": 1, "b": 1}, "id": "c", "type": "tool_call"}
+    for failures, later in ((1, 0.0), (1, 0.0), (2, AWAY_SECONDS)):
+        server.looked -= later
+        with pytest.raises(ToolException, match="no answer in 1 s"):
+            add.invoke(call, {"configurable": build_call_configuration("1.c", {})})
+        assert server.failures == failures
+        assert one.host.states()[0].away_since > 0
+    assert one.tools() == {}
+
+
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """No connection ends before this is set: as of a program that does not listen, for as long as the test wants."""
+    opened, close = threading.Event(), Connection.close
+
+    async def wait_and_close(self: Connection) -> None:
+        while not opened.is_set():
+            await asyncio.sleep(0.01)
+        await close(self)
+
+    monkeypatch.setattr(Connection, "close", wait_and_close)
+    yield opened
+    opened.set()
+
+
+def test_nobody_waits_for_the_end_of_a_connection(hosted: Open, gate: threading.Event) -> None:
+    one, ended = hosted(call_seconds=4.0), list[str]()
+    one.command("legacy")
+
+    def work() -> None:
+        (question,) = one.asks("t__book", place="Seoul")
+        one.host.let_go([question])
+        ended.append("question")
+        with pytest.raises(ToolException, match="gave no result"):
+            one.call("t__hang")
+        ended.append("call")
+        assert len(one.host._known["t"].pool._ending) == 2
+        one.servers.change("t", disabled=True)
+        assert one.host.states()[0].entry is not None
+        ended.append("file")
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    until(lambda: ended == ["question", "call", "file"])
+    gate.set()
+    one.close()
+    assert not any(psutil.pid_exists(int(path.name.removeprefix("pid-"))) for path in one.folder.glob("pid-*"))
+
+
 def test_a_program_that_never_answers_ends_as_soon_as_it_is_given_up(hosted: Open) -> None:
     one = hosted()
     one.host = McpHost(one.servers, connect_seconds=1.0)
@@ -477,6 +554,28 @@ def test_a_result_with_a_picture_keeps_its_data() -> None:
     assert '{"weather": "맑음"}' in text
     said = types.TextContent(type="text", text="sunny")
     assert render_tool_result(types.CallToolResult(content=[said], structured_content={"weather": "sunny"})) == "sunny"
+
+
+@pytest.mark.parametrize(
+    ("said", "data", "is_added"),
+    [
+        ("A map of the way.", {"metres": 420, "steps": ["left", "right"]}, True),
+        ("2 found", {"found": 2, "names": ["Ann", "맑음"]}, True),
+        ("done", {"ok": False}, True),
+        ("5", {"result": 5}, False),
+        ('{"names": ["Ann", "\\ub9d1\\uc74c"], "open": true}', {"names": ["Ann", "맑음"], "open": True}, False),
+        (json.dumps({"rows": [*range(3_000)]}, indent=1), {"rows": [*range(3_000)]}, False),
+        (json.dumps({"rows": [*range(3_000)]}, indent=1), {"rows": [*range(3_001)]}, True),
+    ],
+)
+def test_data_that_the_texts_of_a_result_do_not_say_stands_beside_them(
+    said: str, data: dict[str, Any], is_added: bool
+) -> None:
+    picture = types.ImageContent(type="image", data="AA==", mime_type="image/png")
+    content = [picture, types.TextContent(type="text", text=said)]
+    text = render_tool_result(types.CallToolResult(content=content, structured_content=data))
+    written = json.dumps(data, ensure_ascii=False)
+    assert text == "\n\n".join(["[image image/png: not shown]", said, *([written] if is_added else [])])
 
 
 def test_a_schema_without_arguments_is_an_empty_object() -> None:

@@ -69,7 +69,7 @@ def test_escape_stops_and_keeps_what_has_arrived(visit: Visit) -> None:
     expect(answer).to_contain_text("중지함")
     assert len(answer.inner_text()) < 700
     person.page.get_by_role("button", name="이어서 쓰기").click()
-    expect(person.see(2)).to_contain_text("멈춘 곳부터 이어서")
+    expect(person.see(2)).to_contain_text("거기서부터 이어서")
     expect(person.page.get_by_role("button", name="이어서 쓰기")).to_have_count(0)
     person.ask("이제 다음 질문에 답해줘", 3)
 

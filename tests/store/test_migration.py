@@ -148,6 +148,19 @@ def test_turns_with_traces_of_others_are_marked_and_those_after_them(old: str, e
     store.close()
 
 
+def test_system_prompts_of_imported_conversations_are_marked(old: str, engine: Engine) -> None:
+    role = {"system_prompt": "해적처럼 말해"}
+    with engine.begin() as connection:
+        insert(connection, "session", SESSION | {"id": "own", "turn_count": 0})
+        insert(connection, "branch", {"session_id": "own", "id": 0, "path": "[[0,1]]", "used": 1.0})
+        insert(connection, "session_options", role | {"session_id": "old"}, role | {"session_id": "own"})
+    store = Store(old)
+    store.tree.begin("old", 1, "다른 질문")
+    store.accept_turn("own", "질문")
+    assert [store.turns(each)[-1].has_foreign for each in ("old", "own")] == [True, False]
+    store.close()
+
+
 def test_two_users_may_have_presets_of_one_name(old: str) -> None:
     store = Store(old)
     store.of("you").presets.save("짧게", AnswerOptions("shorter"))

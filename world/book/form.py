@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from store.world.record import Layer, LoreEntry
+from text.cut import cut_graphemes
 from world.book.field import Field, WrongField, read_layer_field, set_at, value_at
 from world.lore.decorator import decorator_lines, read_decorators
 from world.lore.pattern import add_slashes, is_pattern
@@ -47,14 +48,15 @@ class EntryForm:
         content = decorated.content.strip()
         keys, patterns = _part_keys(values.get("keys", ()), bool(values.get("raw_patterns")), rule.case_sensitive)
         rule = replace(decorated.rule, patterns=patterns)
-        title = (values.get("title") or values.get("comment") or (keys or patterns or (content[:30],))[0]).strip()
+        first = (keys or patterns or (cut_graphemes(content, 30),))[0]
+        title = (values.get("title") or values.get("comment") or first).strip()
         _check_entry(content, title)
         ours = _read_earlier_export(raw)
         own = ours.get("rule", {} if "layer" in ours else rule.plain)
         usual_layer: Layer = "A1" if rule.constant else "A2"
         return LoreEntry(
             id=0,
-            keyword=title[:KEYWORD_CHARS],
+            keyword=cut_graphemes(title, KEYWORD_CHARS),
             content=content,
             category=str(ours.get("category") or values.get("category") or ""),
             layer=read_layer_field("extensions.gieok.layer", ours["layer"]) if "layer" in ours else usual_layer,

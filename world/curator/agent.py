@@ -22,6 +22,7 @@ from pydantic import ValidationError
 
 import prompt
 from model.call.stream import Model, complete_answer
+from text.cut import cut_graphemes
 from world.curator.desk import Desk
 from world.curator.material import build_agent_messages
 from world.curator.tool import make_curator_tools
@@ -83,7 +84,7 @@ def _call_curator_tool(call: ToolCall, known: Mapping[str, BaseTool]) -> str:
     if tool is None:
         return f"There is no tool {call['name']!r}. Available tools: {', '.join(known)}."
     try:
-        return str(tool.invoke(call["args"]))[:RESULT_CHARS]
+        return cut_graphemes(str(tool.invoke(call["args"])), RESULT_CHARS)
     except ValidationError as error:
         problems = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
         return f"The arguments of {tool.name} are not valid: {problems}. Correct them and call again."

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from text.clean import clean_text
+from text.cut import cut_graphemes
 
 LIMIT = 1500
 """The most characters of the memory."""
@@ -68,4 +69,4 @@ def shorten_memory_text(text: str) -> str:
         if len("\n".join((*kept, line))) > LIMIT:
             break
         kept.append(line)
-    return "\n".join(kept) or clean_text(text).strip()[:LIMIT]
+    return "\n".join(kept) or cut_graphemes(clean_text(text).strip(), LIMIT)

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from model.call.json_reply import build_response_format, complete_shaped, find_json_objects
 from store.world.record import FindingKind
+from text.cut import cut_graphemes
 from world.curator.agent import CuratorFailed
 from world.curator.desk import Desk
 from world.curator.material import build_plain_messages
@@ -71,7 +72,7 @@ def curate_by_call(desk: Desk, model: BaseChatModel, stop: threading.Event | Non
     for one in reply.findings[:MOST]:
         if one.subject.strip() and one.text.strip():
             with suppress(Unfit):
-                desk.note(one.kind, one.subject[:SUBJECT], one.text[:TEXT])
+                desk.note(one.kind, cut_graphemes(one.subject, SUBJECT), cut_graphemes(one.text, TEXT))
     desk.memory = shorten_memory_text(reply.memory) or desk.memory
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import private
+from text.clean import parse_json
 from world.book.model import Book, Card, Origin
 
 CARD, CONTAINER = "card.json", "card.bin"
@@ -82,7 +83,7 @@ def _load_card(path: Path, modified: int, size: int, inode: int) -> StoredCard |
     """Reads a card; the last three arguments tell one state of the file from another."""
     if size > MOST_BYTES:
         return None
-    told = json.loads(path.read_text("utf-8"))
+    told = parse_json(path.read_text("utf-8"))
     card = Card(told["card"]["name"], told["card"]["fields"]) if told["card"] else None
     others = tuple((str(key), raw) for key, raw in told["others"])
     origin = Origin(told["kind"], told["root"], tuple(told["path"]), bool(told["keyed"]), others)

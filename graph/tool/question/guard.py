@@ -6,7 +6,8 @@ asked (``graph.tool.question.ask``), unless the user's own message of this turn 
 
 Whether the prompt holds text of others is a mark of its turn that code sets (``store.turn.foreign``,
 ``graph.turn.runtime.TurnContext.note_foreign``). A tool's ``metadata`` has entries for this. ``foreign``: the tool's
-results are text of others. ``server``: another program describes the tool. ``writes``: the tool may change memory.
+results are text of others. ``server``: another program describes the tool; ``client``: a client does; ``described``: a
+description of ours names what stands in documents. ``writes``: the tool may change memory.
 ``question``: returns what the user is asked before a call with these arguments, None when the call only reads; raises
 the errors of the call itself. ``is_said``: returns whether the user's message says all that such a call changes.
 """
@@ -27,6 +28,8 @@ from text.fence import has_frame, remove_frames
 FOREIGN = "foreign"
 CLIENT = "client"
 """The mark of a tool that a client brought, with its own description."""
+DESCRIBED = "described"
+"""The mark of a tool whose description, though ours, has text of documents in it."""
 
 
 def is_foreign(tool: BaseTool | None, artifact: Mapping[str, Any] | None = None) -> bool:
@@ -38,9 +41,9 @@ def is_foreign(tool: BaseTool | None, artifact: Mapping[str, Any] | None = None)
 
 
 def is_described_by_others(tool: BaseTool) -> bool:
-    """Returns whether another program wrote the description with which the model is offered this tool."""
+    """Returns whether text of others stands in the description with which the model is offered this tool."""
     metadata = tool.metadata or {}
-    return bool(metadata.get("server") or metadata.get(CLIENT))
+    return any(metadata.get(mark) for mark in ("server", CLIENT, DESCRIBED))
 
 
 def read_foreign(messages: Sequence[AnyMessage]) -> bool:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, cast
 
-from langchain_core.messages import messages_to_dict
+from langchain_core.messages import AnyMessage, messages_to_dict
 from langgraph.checkpoint.serde.types import INTERRUPT, RESUME
 
 from errors import Interrupted
 from graph.context.prompt import raw_tokens
-from graph.context.turns import is_answer, is_unanswered, make_closing_messages
+from graph.context.turns import is_answer, is_unanswered, make_closing_messages, open_calls
 from graph.context.turns import make_question_message as question_message
 from graph.state import ChatState
 from graph.summary import backlog
@@ -119,7 +120,7 @@ def build_turn_input(engine: TurnEngine, session: Session, number: int, text: st
         state = rebuild_session_state(engine, session, number - 1)
     return {
         "messages": [
-            *make_closing_messages(state.get("messages", []), number - 1),
+            *close_last_turn(engine, session, state.get("messages", []), number - 1),
             question_message(clean_text(text), number, session.id, images),
         ],
         "session_id": session.id,
@@ -130,6 +131,14 @@ def build_turn_input(engine: TurnEngine, session: Session, number: int, text: st
         **({} if state else {"summary_history": []}),
         **({"asked": [], "answers": {}} if state.get("asked") or state.get("answers") else {}),
     }
+
+
+def close_last_turn(
+    engine: TurnEngine, session: Session, messages: Sequence[AnyMessage], number: int
+) -> list[AnyMessage]:
+    """Returns the messages that must follow turn ``number``, the last one, before a new message."""
+    begun = engine.store.begun_calls.find_interrupted(session.id, number) if open_calls(messages) else ()
+    return make_closing_messages(messages, number, begun)
 
 
 def build_retry_input(engine: TurnEngine, session: Session, last: TurnRow, images: int = 0) -> dict[str, Any] | None:

@@ -9,6 +9,7 @@ from typing import Any
 from retrieval.read.format.loaded import Loaded, decode_file
 from retrieval.read.format.plain import find_title
 from text.clean import clean_text
+from text.cut import cut_graphemes
 
 RESULT_CHARS = 2000
 """The longest printed result of a cell that is kept whole, in characters."""
@@ -35,7 +36,7 @@ def _write_notebook_cell(cell: dict[str, Any], language: str) -> Iterator[str]:
         for output in cell.get("outputs") or ():
             result = _join_source(output.get("text") or (output.get("data") or {}).get("text/plain") or "")
             if result.strip():
-                yield write_code(result[:RESULT_CHARS], "")
+                yield write_code(cut_graphemes(result, RESULT_CHARS), "")
 
 
 def _join_source(text: Any) -> str:

@@ -11,6 +11,7 @@ from errors import DocumentBroken, DocumentRowless
 from retrieval.read.escaped import escape_blocks, escape_heading
 from retrieval.read.format.loaded import Loaded, Sheet, decode_file
 from retrieval.read.split import PASSAGE, estimate_passage_tokens
+from text.cut import cut_graphemes
 
 csv.field_size_limit(2**31 - 1)
 COLUMNS_CHARS = 200
@@ -28,7 +29,7 @@ def read_table(name: str, data: bytes, _limit: int) -> Loaded:
     numbered = _parse_table_rows(name, decode_file(name, data))
     columns, *rows = [row for _, row in numbered] or [[]]
     if any(columns) and not any(map(any, rows)):
-        raise DocumentRowless(name=name, columns=", ".join(filter(None, columns))[:COLUMNS_CHARS])
+        raise DocumentRowless(name=name, columns=cut_graphemes(", ".join(filter(None, columns)), COLUMNS_CHARS))
     numbers = tuple(number for number, _ in numbered[1:])
     sheet = Sheet("", tuple(columns), tuple(map(tuple, rows)), numbers)
     return Loaded(name, "", write_rows(columns, rows, numbers=numbers), True, {}, (sheet,))

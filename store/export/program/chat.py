@@ -24,6 +24,7 @@ from store.path import Path, fork_path
 from store.session.title import first_line
 from store.world.worlds import NAME_CHARS
 from text.clean import clean_text
+from text.cut import cut_graphemes
 from text.language import detect_language
 
 Count = Callable[[Sequence[AnyMessage]], int]
@@ -229,8 +230,8 @@ def _build_world_form(
     character, player = chat.world or ("", "")
     answered = [(branch, number, turn.answer) for branch, number, turn in turns if turn.answer]
     return WorldForm(
-        name=(character or session.title or "–")[:NAME_CHARS],
-        player=player[:NAME_CHARS],
+        name=cut_graphemes(character or session.title or "–", NAME_CHARS),
+        player=cut_graphemes(player, NAME_CHARS),
         language=session.language,
         turns=[
             StoryTurnForm(branch=branch, number=number, raw=answer, status="given")

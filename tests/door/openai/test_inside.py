@@ -33,7 +33,7 @@ from settings import load_settings
 from store.user.api_key import ApiKey
 from tests.door.openai.inside import Inside, content, history, inside
 from tests.door.openai.running import CALM
-from tests.stub.reply import Reply, called, delta, said
+from tests.stub.reply import Reply, called, delta, failed, said
 from tests.stub.upstream import Upstream
 from tests.wait import until
 
@@ -129,6 +129,19 @@ def test_an_older_response_can_be_followed_once_more(service: Inside) -> None:
     assert (other.headers["x-gieok-fit"], other.headers["x-gieok-turn"]) == ("edited", "2")
     kept = service.agent.store.turns(first.headers["x-gieok-session"], limit=10)
     assert [turn.question for turn in kept] == ["First", "Another second"]
+
+
+def test_a_message_after_a_response_that_failed_and_is_sent_once_more_is_the_same_turn(service: Inside) -> None:
+    first = service.post("/v1/responses", {"input": "First"})
+    again = {"input": "Second", "previous_response_id": first.json()["id"]}
+    service.upstream.add(failed(400))
+    assert service.post("/v1/responses", again).status_code >= 400
+    answered = service.post("/v1/responses", again)
+    assert answered.status_code == 200
+    assert (answered.headers["x-gieok-fit"], answered.headers["x-gieok-turn"]) == ("again", "2")
+    session = first.headers["x-gieok-session"]
+    assert service.agent.store.tree.alternatives(session, [2]) == {}
+    assert [turn.status for turn in service.agent.store.turns(session)] == ["done", "done"]
 
 
 # --- what a client may send ---------------------------------------------------------------------

@@ -10,8 +10,10 @@ from sqlalchemy import event, insert, update
 from store import Finished, GivenTurn, Store
 from store.database import schema
 from store.database.engine import IN_MEMORY
+from store.export import portable
 from store.path import TRUNK
 from store.search.turn_index import TurnKey
+from store.session.options import AnswerOptions
 from store.turn.foreign import inherit_mark
 
 
@@ -117,3 +119,38 @@ def test_looking_for_the_mark_reads_an_index_alone(store: Store) -> None:
         assert inherit_mark(connection, own, 2, TRUNK)
         plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {seen[0]}", (own, 0, 1, 2)).all()
     assert "COVERING INDEX turn_foreign" in str(plan)
+
+
+def bring(store: Store, prompt: str = "") -> str:
+    """A conversation of one turn that came out of a file, which says that it has this system prompt."""
+    own = store.create_session("en", 0.3, options=AnswerOptions(prompt)).id
+    store.tree.give(own, 1, [GivenTurn("Well?", "Well.", 1)], 1.0)
+    data = portable.render_session_json(store, own).encode()
+    (copy,) = portable.import_conversations(store, data, 10**7, len).sessions
+    return copy
+
+
+def test_another_answer_to_a_question_of_a_file_has_the_mark_and_one_to_a_question_of_the_users_has_none(
+    store: Store,
+) -> None:
+    own = bring(store)
+    for _ in range(2):
+        store.tree.begin(own, 1, "Well?")
+        assert marks(store, own) == [True]
+        store.finish_turn(own, 1, Finished("done", "Well."))
+    store.tree.begin(own, 1, "And this?")
+    assert marks(store, own) == [False]
+
+
+def test_a_system_prompt_of_a_file_marks_every_turn_until_the_user_empties_it(store: Store) -> None:
+    own = bring(store, "You are a pirate.")
+    copy = store.tree.copy(own, 1)
+    for each in (own, copy):
+        store.options.change(each, store.options.of(each), AnswerOptions("You are an old pirate.", 0.5))
+        store.options.set(each, AnswerOptions("You are an old pirate.", 0.7))
+        store.tree.begin(each, 1, "And this?")
+        assert marks(store, each) == [True]
+    store.options.set(own, AnswerOptions("", 0.7))
+    store.options.set(own, AnswerOptions("You are a sailor."))
+    store.tree.begin(own, 1, "Once more?")
+    assert marks(store, own) == [False]

@@ -6,6 +6,7 @@ from langchain_core.tools import BaseTool, ToolException, tool
 from pydantic import BaseModel, Field
 
 from store.world.record import LoreEntry
+from text.cut import cut_graphemes
 from world.curator.desk import Desk
 from world.curator.material import frame_material
 
@@ -37,5 +38,5 @@ def read_lore(desk: Desk) -> BaseTool:
 def _render_read_entry(desk: Desk, entry: LoreEntry) -> str:
     mark = desk.state.lore.get(entry.id)
     now = mark.content if mark is not None and mark.content is not None else ""
-    author = f"{entry.keyword} ({entry.layer}): {entry.content[:CHARS]}"
-    return f"{author}\n[Now] {now[:CHARS]}" if now and now != entry.content else author
+    author = f"{entry.keyword} ({entry.layer}): {cut_graphemes(entry.content, CHARS)}"
+    return f"{author}\n[Now] {cut_graphemes(now, CHARS)}" if now and now != entry.content else author
