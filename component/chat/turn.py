@@ -101,7 +101,7 @@ def _render_turn_end(view: View, turn: TurnRow, last: bool, versions: Alternativ
     tokens = (turn.usage or {}).get("cut_at")
     if turn.answer and tokens:
         st.caption(f":material/content_cut: {escape_markdown(view.words('turn.cut_off', tokens=tokens))}")
-    if last and (turn.status == "stopped" or (tokens and turn.status == "done")) and _is_free_to_go_on(view, turn):
+    if last and can_go_on(view, turn):
         icon, go_on = ":material/play_arrow:", partial(view.go_on, turn)
         st.button(view.words("turn.go_on"), key=f"go-on-{turn.number}", icon=icon, type="tertiary", on_click=go_on)
     if _without_memory(turn):
@@ -112,10 +112,12 @@ def _render_turn_end(view: View, turn: TurnRow, last: bool, versions: Alternativ
         draw_actions(view, turn, _format_answer_facts(view, turn), versions)
 
 
-def _is_free_to_go_on(view: View, turn: TurnRow) -> bool:
-    """Returns whether a broken-off answer can be gone on with at once: nothing else is to be sent before, and it is no
-    scene of a story, in which the words would be the player's."""
+def can_go_on(view: View, turn: TurnRow) -> bool:
+    """Returns whether the last turn's answer broke off and can be gone on with at once: nothing else is to be sent
+    before, and it is no scene of a story, in which the words would be the player's."""
     session = view.session
+    if turn.status != "stopped" and not (turn.status == "done" and (turn.usage or {}).get("cut_at")):
+        return False
     if not turn.answer or session is None or session.world or session.deleted is not None or view.job is not None:
         return False
     return not view.jobs.list_queued(session.id) and not list_waiting_files(view)
