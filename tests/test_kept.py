@@ -272,7 +272,7 @@ def test_an_archive_is_imported_and_one_without_conversations_is_named(serve: An
     at = importing(packed({"conversations.json": chatgpt(text="압축된 질문")}), "export.zip")
     assert store().turns(session_of(at))[0].question == "압축된 질문"
     said = importing(packed({"chat.html": b""}), "export.zip").error[0].value.replace("\\", "")
-    assert "conversations.json이 들어 있지 않습니다 (위치: 압축 파일)" in said
+    assert "conversations.json 파일이 들어 있지 않습니다 (위치: 압축 파일)" in said
 
 
 def test_an_import_without_any_text_says_so(serve: Any) -> None:

@@ -117,6 +117,12 @@ def test_korean_errors_are_korean(key: str) -> None:
     assert KO.raw(key) == "" or re.search("[가-힣]", KO.raw(key))
 
 
+@table("key", KEYS)
+def test_no_particle_is_fixed_behind_what_is_filled_in(key: str) -> None:
+    """The particle depends on the last syllable, which the text does not know: «을(를)» is fitted."""
+    assert re.findall(r"\}['\"’”»`*]*(?:으로|[은는이가을를과와로])(?![가-힣(])", KO.raw(key)) == []
+
+
 def test_every_part_and_every_tool_has_a_name() -> None:
     parts = PartName.__args__  # type: ignore[attr-defined]
     assert [name for name in parts if f"part.{name}" not in KO] == []
