@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Locator, WebSocketRoute, expect
 
 from tests.journey.application import LASTING, App, Person, answer
 from tests.journey.axe import still, violations
@@ -240,6 +241,32 @@ def test_a_chat_forks_and_the_answer_can_be_copied(visit: Visit) -> None:
     person.page.wait_for_url(lambda url: url != before)
     # a list also waits until the old session's answer is gone from the page
     expect(person.answer(1)).to_contain_text(["갈라질 대화의 질문"])
+
+
+def test_a_suggestion_shows_that_it_was_pressed_before_the_server_answers(visit: Visit) -> None:
+    servers, held = list[WebSocketRoute](), list[str | bytes]()
+    holding = threading.Event()
+
+    def connect(socket: WebSocketRoute) -> None:
+        server = socket.connect_to_server()
+        servers.append(server)
+        socket.on_message(lambda message: held.append(message) if holding.is_set() else server.send(message))
+
+    person = visit(own=True)
+    person.page.route_web_socket(re.compile("/_stcore/stream"), connect)
+    person.open()
+    buttons = person.page.locator(".st-key-samples button")
+    still(person.page)
+    holding.set()  # from here on the server hears nothing
+    buttons.first.click()
+    expect(buttons.first).to_have_attribute("aria-busy", "true")
+    expect(buttons.nth(1)).to_have_css("pointer-events", "none")
+    expect(person.page.locator(".st-key-invitation")).to_be_visible()
+    holding.clear()
+    for message in held:
+        servers[-1].send(message)
+    person.see(1)
+    expect(buttons).to_have_count(0)
 
 
 def test_the_invitation_gives_way_to_the_conversation_at_once(visit: Visit) -> None:
