@@ -47,6 +47,7 @@ from component.settings.own_setting import refresh_own
 from component.sidebar.bring_in import render_session_import
 from component.sidebar.delete import render_session_deletion
 from component.sidebar.export import render_session_export
+from component.sidebar.session_window import render_session_window
 from component.sidebar.sidebar import draw_sidebar
 from component.sidebar.trash import draw_trash
 from component.usage.usage_window import draw_usage
@@ -79,6 +80,7 @@ WINDOWS: dict[str, Callable[[View, Any], None]] = {
     "past": draw_past_window,
     "proposal": draw_proposal,
     "revision": draw_revision,
+    "session": render_session_window,
     "side": draw_side_question,
     "source": draw_source,
     "summarise": draw_summarise,

@@ -20,7 +20,8 @@ _ADDRESS = re.compile(r"[a-z][\w+.-]*://\S+", re.IGNORECASE)
 class GieokError(Exception):
     """Base of all errors that Gieok raises on purpose.
 
-    ``code``: stable identifier; ``message``: what failed, with the value and the limit; ``hint``: what to do about it;
+    ``code``: stable identifier; ``message``: what failed, with the value and the limit; ``single``: the same where its
+    turns, from ``first`` to ``last``, are one; ``hint``: what to do about it;
     ``values``: the numbers and names inside the message, for translation; ``retryable``: whether the same call may
     succeed later; ``outside``: what a caller through a door reads in place of both, where they speak to the operator.
 
@@ -30,6 +31,7 @@ class GieokError(Exception):
 
     code: ClassVar[str] = "error"
     message: ClassVar[str] = "Something went wrong."
+    single: ClassVar[str] = ""
     hint: ClassVar[str] = "Try again; if this keeps happening, look at the program's log."
     outside: ClassVar[str] = ""
     retryable: ClassVar[bool] = False
@@ -44,7 +46,8 @@ class GieokError(Exception):
 
     def text(self) -> str:
         """Returns the message with its values and, when there is one, the hint."""
-        sentence = self.message.format(**self.values)
+        is_single = bool(self.single) and self.values.get("first") == self.values.get("last")
+        sentence = (self.single if is_single else self.message).format(**self.values)
         advice = self.hint.format(**self.values)
         return f"{sentence} {advice}".strip()
 
@@ -435,6 +438,7 @@ class SummaryRejected(ModelOutputError):
 
     code = "summary_rejected"
     message = "The summary of turns {first}-{last} was not used: {reason}."
+    single = "The summary of turn {first} was not used: {reason}."
     hint = "The turns stay in the context in full; it is retried at the next turn."
 
 
@@ -443,6 +447,7 @@ class FoldRejected(ModelOutputError):
 
     code = "fold_rejected"
     message = "The memory of turns {first}-{last} was not used: {reason}."
+    single = "The memory of turn {first} was not used: {reason}."
     hint = "The memory stays as it was and the turns are kept; it is retried after a later turn."
 
 

@@ -438,6 +438,14 @@ PHRASES: dict[str, tuple[str, str]] = {
         "{first}-{last}턴 요약: {original}자 → {summary}자",
         "turns {first}-{last} summarised: {original} → {summary} characters",
     ),
+    "chat.summary.one": (
+        "{first}턴 요약: {original}자 → {summary}자",
+        "turn {first} summarised: {original} → {summary} characters",
+    ),
+    "chat.summary_failed.one": (
+        "{first}턴은 요약하지 못해 원문 그대로 둡니다.",
+        "turn {first} could not be summarised and stays as it is.",
+    ),
     "chat.summary_failed": (
         "{first}-{last}턴은 요약하지 못해 원문 그대로 둡니다.",
         "turns {first}-{last} could not be summarised and stay as they are.",

@@ -261,7 +261,8 @@ def test_another_answer_becomes_a_version_that_can_be_switched(serve: Serve) -> 
 def test_an_edited_question_is_asked_again_from_there(serve: Serve) -> None:
     serve(lambda messages: f"답: {messages[-1].text[-40:]}")
     at = say(say(page(), "부산 맛집을 알려줘"), "더 싼 곳은 없어?")
-    at.menu_button(key="more-1").set_value("edit").run()
+    at.button(key="edit-question-1").click().run()
+    assert "edit-question-1" not in [button.key for button in at.button]
     at.text_area[0].set_value("제주 맛집을 알려줘")
     at.button[next(i for i, each in enumerate(at.button) if each.label == "보내기")].click().run()
     assert [turn.question for turn in store().turns(session_of(at))] == ["제주 맛집을 알려줘"]

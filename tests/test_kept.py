@@ -237,9 +237,25 @@ def importing(data: bytes, name: str = "conversations.json") -> AppTest:
     at = AppTest.from_function(import_window, default_timeout=60)
     at.context = {"locale": "ko-KR"}
     at.run().file_uploader(key="import-file").set_value((name, data, "application/octet-stream")).run()
-    at.button(key="import-go").click().run()
+    if any(button.key == "import-go" for button in at.button):
+        at.button(key="import-go").click().run()
     assert not at.exception
     return at
+
+
+def test_an_import_says_first_what_it_would_bring(serve: Any) -> None:
+    serve()
+    at = AppTest.from_function(import_window, default_timeout=60)
+    at.context = {"locale": "ko-KR"}
+    data = chatgpt("빈 대화", text="챗GPT에서 한 질문")
+    at.run().file_uploader(key="import-file").set_value(("conversations.json", data, "application/json")).run()
+    said = texts(at).replace("\\", "")
+    assert "대화 1개 · 1턴 · 1970-01-01" in said
+    assert "폴더에는 들어가지 않습니다" in said
+    assert "내용이 없어 가져오지 않은 대화 1개: 빈 대화" in said
+    assert store().sessions() == []
+    at.button(key="import-not").click().run()
+    assert store().sessions() == []
 
 
 def test_an_import_says_how_many_chats_there_are_and_which_were_empty(serve: Any) -> None:
@@ -256,7 +272,7 @@ def test_an_archive_is_imported_and_one_without_conversations_is_named(serve: An
     at = importing(packed({"conversations.json": chatgpt(text="압축된 질문")}), "export.zip")
     assert store().turns(session_of(at))[0].question == "압축된 질문"
     said = importing(packed({"chat.html": b""}), "export.zip").error[0].value.replace("\\", "")
-    assert "conversations.json이 들어 있지 않습니다 (위치: 압축 파일)" in said
+    assert "conversations.json 파일이 들어 있지 않습니다 (위치: 압축 파일)" in said
 
 
 def test_an_import_without_any_text_says_so(serve: Any) -> None:

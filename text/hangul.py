@@ -20,6 +20,7 @@ def list_ending_syllables(place: int) -> str:
 
 
 _FORMS = {"이(가)": ("이", "가"), "은(는)": ("은", "는"), "을(를)": ("을", "를"), "(으)로": ("으로", "로")}
+_FORMS |= dict.fromkeys(("과(와)", "와(과)"), ("과", "와"))
 _DIGITS = dict(zip("0123456789", "영일이삼사오육칠팔구", strict=True))
 _BOTH = re.compile(rf"([가-힣0-9])(['\"’”»)`*]*)({'|'.join(map(re.escape, _FORMS))})")
 

@@ -58,7 +58,7 @@ def draw_actions(view: View, turn: TurnRow, facts: str, versions: Alternatives |
             choices["look"] = MenuItem(label, "history", partial(_look_back, turn))
         elif turn.status in FINISHED:
             label = words("turn.unpin") if turn.pinned else words("turn.pin", tokens=turn.tokens)
-            icon, pin = "keep_off" if turn.pinned else "keep", partial(_pin_turn, turn, not turn.pinned)
+            icon, pin = "keep_off" if turn.pinned else "keep", partial(pin_turn, turn, not turn.pinned)
             choices["pin"] = MenuItem(label, icon, pin)
             if view.session is not None and number == view.session.turn_count:
                 choices["summarise"] = MenuItem(words("summarise.up_to"), "compress", ask_summarise)
@@ -66,7 +66,7 @@ def draw_actions(view: View, turn: TurnRow, facts: str, versions: Alternatives |
             choices["fork"] = MenuItem(words("turn.fork"), "fork_right", partial(fork_turn, turn))
         if number > 1:
             label = words("turn.take_back.later", count=later) if later else words("turn.take_back")
-            choices["take_back"] = MenuItem(label, "undo", partial(_take_back_turn, turn))
+            choices["take_back"] = MenuItem(label, "undo", partial(take_back_turn, turn))
         draw_overflow(f"more-{number}", choices, disabled=busy)
     _draw_note(view, turn)
 
@@ -112,11 +112,13 @@ def _look_back(turn: TurnRow) -> None:
     look_back(turn.session_id, node.id if node is not None else 0)
 
 
-def _pin_turn(turn: TurnRow, pinned: bool) -> None:
+def pin_turn(turn: TurnRow, pinned: bool) -> None:
+    """Keeps a turn word for word in every prompt, or no longer."""
     resource.find_page_agent().pin_turn(turn.session_id, turn.number, pinned)
 
 
-def _take_back_turn(turn: TurnRow) -> None:
+def take_back_turn(turn: TurnRow) -> None:
+    """Takes a turn back, with those that came after it."""
     run_page_action(partial(resource.find_page_agent().take_back, turn.session_id, turn.number, turn.branch))
 
 

@@ -13,7 +13,7 @@ from component.answer.menu_link import render_offered_links
 from component.answer.past import draw_past
 from component.answer.step import draw_step, read_turn_steps
 from component.answer.thought import draw_thought
-from component.answer.turn_editor import is_editing_turn, render_answer_editor, render_question_editor
+from component.answer.turn_editor import is_editing_turn, open_turn_editor, render_answer_editor, render_question_editor
 from component.chat.ask import draw_asks
 from component.chat.file import draw_chips, list_waiting_files
 from component.chat.question import draw_questions
@@ -31,11 +31,20 @@ from text.fence import list_frames, remove_frames
 
 USER = ":material/person:"
 QUESTION_CHARS = 4000
+UNFINISHED = ("running", "waiting")
+"""The states of a turn that cannot be edited yet."""
 
 
-def draw_question(view: View, text: str, key: str, files: Sequence[Mapping[str, str]] = (), turn: int = 0) -> None:
+def draw_question(
+    view: View,
+    text: str,
+    key: str,
+    files: Sequence[Mapping[str, str]] = (),
+    turn: int = 0,
+    edited: TurnRow | None = None,
+) -> None:
     """Draws the user's message as typed, without characters that turn the direction of text, and its files and
-    what its client sent along below.
+    what its client sent along below. ``edited``: the turn that the button beside the message edits, if it has one.
 
     A message of more than ``QUESTION_CHARS`` characters is folded.
     """
@@ -45,6 +54,16 @@ def draw_question(view: View, text: str, key: str, files: Sequence[Mapping[str, 
             with st.expander(view.words("turn.sent_along", name=escape_markdown(name))):
                 st.text(sanitize_text(sent))
         draw_chips(view, files, key, turn)
+        if edited is not None:
+            st.button(
+                "",
+                key=f"edit-question-{key}",
+                icon=":material/edit:",
+                type="tertiary",
+                help=view.words("turn.edit"),
+                on_click=partial(open_turn_editor, edited),
+                disabled=view.job is not None,
+            )
 
 
 def render_chat_turn(
@@ -60,7 +79,8 @@ def render_chat_turn(
     if is_editing_turn(turn, "question"):
         render_question_editor(view, turn)
     elif turn.number:  # 0 is a story's greeting
-        draw_question(view, turn.question, str(turn.number), turn.files, turn.number)
+        edited = turn if turn.status not in UNFINISHED else None
+        draw_question(view, turn.question, str(turn.number), turn.files, turn.number, edited)
     with st.container(key=f"answer-{turn.number}"), st.chat_message("assistant", avatar=MARK):
         draw_thought(view.words, turn)
         steps = read_turn_steps(turn.steps)
@@ -101,21 +121,23 @@ def _render_turn_end(view: View, turn: TurnRow, last: bool, versions: Alternativ
     tokens = (turn.usage or {}).get("cut_at")
     if turn.answer and tokens:
         st.caption(f":material/content_cut: {escape_markdown(view.words('turn.cut_off', tokens=tokens))}")
-    if last and (turn.status == "stopped" or (tokens and turn.status == "done")) and _is_free_to_go_on(view, turn):
+    if last and can_go_on(view, turn):
         icon, go_on = ":material/play_arrow:", partial(view.go_on, turn)
         st.button(view.words("turn.go_on"), key=f"go-on-{turn.number}", icon=icon, type="tertiary", on_click=go_on)
     if _without_memory(turn):
         st.caption(f":material/cloud_off: {escape_markdown(view.words('turn.memory_away'))}")
     if turn.pinned:
         st.caption(f":material/keep: {escape_markdown(view.words('turn.pinned', tokens=turn.tokens))}")
-    if turn.status not in ("running", "waiting"):
+    if turn.status not in UNFINISHED:
         draw_actions(view, turn, _format_answer_facts(view, turn), versions)
 
 
-def _is_free_to_go_on(view: View, turn: TurnRow) -> bool:
-    """Returns whether a broken-off answer can be gone on with at once: nothing else is to be sent before, and it is no
-    scene of a story, in which the words would be the player's."""
+def can_go_on(view: View, turn: TurnRow) -> bool:
+    """Returns whether the last turn's answer broke off and can be gone on with at once: nothing else is to be sent
+    before, and it is no scene of a story, in which the words would be the player's."""
     session = view.session
+    if turn.status != "stopped" and not (turn.status == "done" and (turn.usage or {}).get("cut_at")):
+        return False
     if not turn.answer or session is None or session.world or session.deleted is not None or view.job is not None:
         return False
     return not view.jobs.list_queued(session.id) and not list_waiting_files(view)

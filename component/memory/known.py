@@ -141,8 +141,7 @@ def describe_row(view: View, row: KnownRow, used: int) -> list[str]:
     facts = [words(f"known.kind.{kind}"), words("known.since", day=day_of(line.at))]
     if line.origin != "user":
         facts.append(words(f"memory.from.{line.origin}"))
-    name = "known.unused" if not used else "known.used.one" if used == 1 else "known.used"
-    facts.append(words(name, count=used))
+    facts.append(words("known.used" if used else "known.unused", count=used))
     if not has_place(row):
         facts.append(words("memory.turn.hand" if row.session is not None and not line.turn else "past.gone"))
     return facts

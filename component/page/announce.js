@@ -33,6 +33,21 @@ export default function (component) {
       }
     });
   }
+  if (!window.gieokBusy) {
+    window.gieokBusy = true;
+    document.addEventListener("click", (event) => {  // seen at once: the page is drawn anew only after a while
+      const pressed = event.target.closest?.(".st-key-samples button");
+      const page = document.querySelector("[data-test-script-state]");
+      if (!pressed || !page || pressed.disabled) return;
+      pressed.setAttribute("aria-busy", "true");
+      const watch = new MutationObserver(() => {
+        if (page.dataset.testScriptState !== "notRunning") return;
+        watch.disconnect();
+        pressed.removeAttribute("aria-busy");  // it stays where nothing could be sent
+      });
+      watch.observe(page, { attributes: true, attributeFilter: ["data-test-script-state"] });
+    });
+  }
   const bring = (selector, block, done) => {  // until the reader moves
     let moved = false, calm = 0, held = 0;
     const stay = () => { moved = true; };

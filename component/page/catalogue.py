@@ -1,6 +1,7 @@
 """The words of the interface: one flat catalogue per language, and the lookup of a sentence.
 
-``component/page/text/<language>.json`` maps a key to a sentence; ``{name}`` marks what is filled in. Every class of
+``component/page/text/<language>.json`` maps a key to a sentence; ``{name}`` marks what is filled in, and «(|s)» what
+its number decides. Every class of
 ``errors.py`` has the keys ``error.<code>`` and ``error.<code>.hint``: their English is that of the class, their Korean
 stands in ``ko.json``. A test checks that both languages have the same keys.
 """
@@ -8,6 +9,7 @@ stands in ``ko.json``. A test checks that both languages have the same keys.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -19,6 +21,9 @@ from text.hangul import fit_particles
 
 Language = Literal["ko", "en"]
 LANGUAGES: tuple[Language, ...] = ("ko", "en")
+_PLACE = re.compile(r"\{(\w+)[^{}]*\}")
+_FORMS = re.compile(r"\(([\w, ]*)\|([\w, ]*)\)")
+"""Two forms of a word: of one, and of any other number."""
 _FOLDER = Path(__file__).parent / "text"
 
 
@@ -30,10 +35,17 @@ class Words:
 
     def __call__(self, key: str, **values: object) -> str:
         """Returns the sentence of ``key`` with ``values`` filled in. Raises ``KeyError`` when the key is unknown."""
-        return self._fill_template(_load_catalogue(self.language)[key], values)
+        return self._fill_template(self._find_template(key, values), values)
+
+    def _find_template(self, key: str, values: Mapping[str, object]) -> str:
+        """Returns the sentence of ``key``; for turns from one to the same one that of ``<key>.one``, if there is one.
+        Raises ``KeyError``."""
+        catalogue = _load_catalogue(self.language)
+        is_one = "first" in values and values["first"] == values.get("last")
+        return catalogue.get(f"{key}.one", catalogue[key]) if is_one else catalogue[key]
 
     def _fill_template(self, template: str, values: Mapping[str, object]) -> str:
-        text = template.format(**values)
+        text = _choose_number_forms(template, values).format(**values)
         return fit_particles(text) if self.language == "ko" else text
 
     def __contains__(self, key: str) -> bool:
@@ -53,7 +65,7 @@ class Words:
                 noun = f"what.{str(values['what']).replace(' ', '_')}"
                 translated["what"] = catalogue.get(noun, str(values["what"]))
             values = {**values, **translated}
-            sentence = self._fill_template(catalogue[f"error.{code}"], values)
+            sentence = self._fill_template(self._find_template(f"error.{code}", values), values)
             return sentence, self._fill_template(catalogue[f"error.{code}.hint"], values)
         except (KeyError, ValueError, TypeError):
             return message, ""
@@ -73,6 +85,16 @@ class Words:
         return _load_catalogue(self.language)[key]
 
 
+def _choose_number_forms(template: str, values: Mapping[str, object]) -> str:
+    """Returns the sentence with the form that fits the number before it: «{count} line(|s)», «entr(y|ies)»."""
+
+    def choose(match: re.Match[str]) -> str:
+        names = _PLACE.findall(template, 0, match.start())
+        return match[1] if names and str(values.get(names[-1])) == "1" else match[2]
+
+    return _FORMS.sub(choose, template)
+
+
 def choose_interface_language(asked: str | None, fixed: str, locale: str | None) -> Language:
     """Returns the page's language: ``asked`` in the address, ``fixed`` in the settings, or the browser's ``locale``."""
     for candidate in (asked, fixed):
@@ -90,6 +112,8 @@ def _load_catalogue(language: Language) -> dict[str, str]:
 def _collect_english_texts(error: type[GieokError]) -> dict[str, str]:
     """Returns the sentences of an error class and of all classes below it."""
     texts = {f"error.{error.code}": error.message, f"error.{error.code}.hint": error.hint}
+    if error.single:
+        texts[f"error.{error.code}.one"] = error.single
     for below in error.__subclasses__():
         texts |= _collect_english_texts(below)
     return texts

@@ -35,8 +35,11 @@ const make = () => {
 const find = (state) => {
   const { items, turns, words } = state.component.data;
   const query = state.input.value.trim();
-  const parts = query.toLocaleLowerCase().split(/\s+/).filter(Boolean);
-  const shown = items.filter((item) => parts.every((part) => item.label.toLocaleLowerCase().includes(part)));
+  const parts = query.replace(/^\//, "").toLocaleLowerCase().split(/\s+/).filter(Boolean);
+  const shown = items.filter((item) => {
+    const text = `${item.label} ${item.also ?? ""}`.toLocaleLowerCase();
+    return (item.id !== "copy" || copyButton(state)) && parts.every((part) => text.includes(part));
+  });
   if (query) shown.splice(MOST);
   const number = /^#?(\d{1,6})$/.exec(query)?.[1];
   if (number && Number(number) >= 1 && Number(number) <= turns) {
@@ -48,6 +51,9 @@ const find = (state) => {
   if (query) shown.push({ id: "find", label: words.find.replace("{query}", () => query), icon: "search" });
   return shown;
 };
+
+// The button under the last answer; none where that is not shown.
+const copyButton = (state) => document.querySelector(`.st-key-actions-${state.component.data.turns} .gieok-copy`);
 
 const draw = (state) => {
   state.shown = find(state);
@@ -110,6 +116,7 @@ const choose = (state, place) => {
   const query = state.input.value.trim();
   shut(state, false);
   if (item.id === "search" || item.id === "find") { search(item.id === "find" ? query : ""); return; }
+  if (item.id === "copy") { copyButton(state)?.click(); return; }
   state.component.setTriggerValue("chosen", { id: item.id, text: item.text ?? "", at: Date.now() });
 };
 

@@ -39,6 +39,7 @@ from store import SummaryRow, TurnRow
 
 CARDS = 20
 DRAWER = "drawer"
+TABS = ("summaries", "memory", "context", "trace", "evaluation")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +117,7 @@ def _render_panel_tabs(view: View, story: WorldView | None, prefix: str = "") ->
 
 def _draw_open_tab(view: View, words: Words, work: WorkLine, prefix: str) -> Panel:
     """Draws the tabs with the content of the open one."""
-    names = ("summaries", "memory", "context", "trace", "evaluation")
-    tabs = draw_tabs(words, f"{prefix}tabs", "panel.tab", names, _keep_panel_fields, (prefix,))
+    tabs = draw_tabs(words, f"{prefix}tabs", "panel.tab", TABS, _keep_panel_fields, (prefix,))
     summaries, memory, context, trace, evaluation = tabs
     folding = bool(memory.open) and has_pending_fold(view)
     if memory.open:

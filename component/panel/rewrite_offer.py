@@ -38,8 +38,12 @@ def draw_rewrite_offer(view: View, prefix: str = "") -> None:
 
 def describe_offer(words: Words, found: RewriteOffer) -> str:
     """Returns what the model would write, and what that takes."""
-    price = words("rewrite.tokens", tokens=found.tokens) if found.usd is None else f"${found.usd:.2f}"
-    return words("rewrite.offer", count=found.count, price=price)
+    return words("rewrite.offer", count=found.count, price=describe_price(words, found))
+
+
+def describe_price(words: Words, found: RewriteOffer) -> str:
+    """Returns the price of the calls, or their tokens where the price is not known."""
+    return words("rewrite.tokens", tokens=found.tokens) if found.usd is None else f"${found.usd:.2f}"
 
 
 def _draw_choice(view: View, session: Session, found: RewriteOffer, prefix: str) -> None:

@@ -65,8 +65,7 @@ def describe_turns(words: Words, first: int, last: int) -> str:
 def describe_head(words: Words, summary: SummaryRow) -> str:
     """Returns the head of a summary: the turns that it covers."""
     first, last = summary.turns[0], summary.turns[-1]
-    name = "summary.head.one" if first == last else "summary.head"
-    return words(name, first=first, last=last)
+    return words("summary.head", first=first, last=last)
 
 
 def round_to_percent(rate: float) -> int:

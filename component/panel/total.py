@@ -23,7 +23,8 @@ class Totals:
 
     @property
     def saved_percent(self) -> int:
-        """How much shorter the summaries are than their turns, in per cent: 2400 → 720 is 70 (specification 8.4)."""
+        """How much shorter the summaries are than their turns, in per cent: 2400 → 720 is 70 (specification 8.4). Less
+        than nothing where they are longer, as one that the user wrote may be."""
         return round(100 * (1 - self.summary / self.original)) if self.original else 0
 
 
@@ -43,7 +44,8 @@ def draw_totals(words: Words, sums: Totals) -> None:
     that brings a summary draws them again in the same page run."""
     st.markdown(f"## {words('total.title')}", anchors=False)
     with st.container(gap=None):
-        st.markdown(words("total.saved", percent=sums.saved_percent))
+        is_longer = sums.summary > sums.original
+        st.markdown(words("total.longer" if is_longer else "total.saved", percent=abs(sums.saved_percent)))
         st.caption(words("total.length", original=sums.original, summary=sums.summary))
         st.caption(words("total.count", count=sums.count, turns=sums.turns))
 

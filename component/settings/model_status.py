@@ -67,6 +67,8 @@ def draw_status(words: Words, place: DeltaGenerator, status: ModelStatus) -> Non
         else:
             st.markdown(f":shimmer[{words('model.' + status.state)}]")
             st.caption(words("model.wait"))
+        if status.is_settled and status.looked:
+            st.caption(words("model.looked", when=format_reader_moment(status.looked)))
 
 
 def _draw_last_call(words: Words, call: LastCall) -> None:

@@ -36,7 +36,7 @@ from store import Folder, Session
 KEY = "session-list"
 PAGE, MOST = 30, 3000
 TITLE_CHARS = 80
-_WORDS = {
+WORDS = {
     "search": "search.label",
     "newFolder": "folder.new",
     "folderName": "folder.name",
@@ -67,9 +67,8 @@ _WORDS = {
 _LATER = {"name": "{name}", "title": "{title}", "count": "{count}"}
 """Placeholders that the browser fills."""
 
-_component = st.components.v2.component(
-    "gieok_session_list", js=Path(__file__).with_suffix(".js").read_text("utf-8"), isolate_styles=False
-)
+SCRIPT = Path(__file__).with_suffix(".js").read_text("utf-8")
+_component = st.components.v2.component("gieok_session_list", js=SCRIPT, isolate_styles=False)
 
 
 class ListQuery(TypedDict):
@@ -82,7 +81,7 @@ class ListQuery(TypedDict):
 def draw_sessions(view: View) -> None:
     """Draws the list."""
     look = _read_list_query()
-    words = {name: view.words(key, **_LATER) for name, key in _WORDS.items()}
+    words = {name: view.words(key, **_LATER) for name, key in WORDS.items()}
     data = {"words": words, "look": look, "here": view.session_id}
     data |= _build_search_listing(view, look["query"]) if look["query"] else _build_session_list(view, look["counts"])
     with st.container(key="sessions", gap=None):
@@ -221,10 +220,10 @@ def _ask_session_deletion(view: View, asked: Mapping[str, Any]) -> None:
 
 
 def _move_sessions(view: View, asked: Mapping[str, Any]) -> None:
-    _put_into_folder(view, asked["ids"], str(asked["folder"]))
+    put_into_folder(view, asked["ids"], str(asked["folder"]))
 
 
-def _put_into_folder(view: View, ids: Iterable[str], folder: str) -> None:
+def put_into_folder(view: View, ids: Iterable[str], folder: str) -> None:
     """Moves the sessions into a folder, or out of all folders if ``folder`` is empty, and offers to undo this."""
     names = {row.id: row.name for row in resource.find_user_agent().store.folders.all()}
     if folder and folder not in names:
@@ -239,7 +238,7 @@ def _put_into_folder(view: View, ids: Iterable[str], folder: str) -> None:
 def _create_folder(view: View, asked: Mapping[str, Any]) -> None:
     folder = resource.find_user_agent().store.folders.create(str(asked["name"]))
     if folder is not None and asked["ids"]:
-        _put_into_folder(view, asked["ids"], folder.id)
+        put_into_folder(view, asked["ids"], folder.id)
 
 
 def _rename_folder(view: View, asked: Mapping[str, Any]) -> None:

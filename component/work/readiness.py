@@ -15,6 +15,7 @@ from errors import (
     GieokError,
     ModelBroken,
     ModelOverloaded,
+    ModelPaused,
     ModelServerError,
     ModelTimeout,
     ModelUnknown,
@@ -35,8 +36,21 @@ State = Literal["looking", "fetching", "loading", "ready", "failed"]
 
 _OF_EMBEDDED = (DiskFull, EmbeddedFailed, WeightsCancelled, WeightsCorrupt, WeightsMissing)
 
-_NO_ANSWER = (ModelBroken, ModelOverloaded, ModelServerError, ModelTimeout, ModelUnknown, ModelUnreachable, NoCredit)
-"""The errors of a call that say something about the model's server, not about the message."""
+_NO_ANSWER = (
+    EmbeddedFailed,
+    ModelBroken,
+    ModelOverloaded,
+    ModelPaused,
+    ModelServerError,
+    ModelTimeout,
+    ModelUnknown,
+    ModelUnreachable,
+    NoCredit,
+    WeightsCorrupt,
+    WeightsMissing,
+)
+"""The errors of a call that say something about the model's server, not about the message; every class by its name,
+because an event has only the code."""
 
 Resolve = Callable[[Callable[[FetchProgress], None]], ModelSet]
 
@@ -55,13 +69,15 @@ class LastCall:
 @dataclass(frozen=True, slots=True)
 class ModelStatus:
     """The state of the models. ``fetched``: the progress of the weights' download; ``error``: why the models failed,
-    None when their test was stopped. ``last_call``: how the last call of models that are ready ended."""
+    None when their test was stopped. ``last_call``: how the last call of models that are ready ended. ``looked``: when
+    the models were looked for last, in seconds since 1970; 0 while that goes on."""
 
     state: State
     models: ModelSet | None = None
     fetched: FetchProgress | None = None
     error: GieokError | None = None
     last_call: LastCall | None = None
+    looked: float = 0
 
     @property
     def is_away(self) -> bool:
@@ -123,8 +139,11 @@ class Readiness:
         self._set(ModelStatus("failed", error=error))
 
     def note_call(self, ended: Done | Failed) -> None:
-        """Notes whether the model answered a turn. An error that lies in the message says nothing about the model."""
+        """Notes whether the model answered a turn. An error that lies in the message says nothing about the model, nor
+        does an answer that code gave, or a stop before the first word."""
         if isinstance(ended, Failed) and ended.code not in [error.code for error in _NO_ANSWER]:
+            return
+        if isinstance(ended, Done) and not (ended.usage.calls and ended.answer):
             return
         call = LastCall(time.time())
         if isinstance(ended, Failed):
@@ -154,11 +173,12 @@ class Readiness:
 
     def _run(self) -> None:
         try:
-            self._set(ModelStatus("ready", models=self._resolve(self._note_fetch_progress)))
+            found = ModelStatus("ready", models=self._resolve(self._note_fetch_progress))
         except Stopped:
-            self._set(ModelStatus("failed"))
+            found = ModelStatus("failed")
         except Exception as error:
-            self._set(ModelStatus("failed", error=ensure_gieok_error(error, log, "getting the model ready")))
+            found = ModelStatus("failed", error=ensure_gieok_error(error, log, "getting the model ready"))
+        self._set(replace(found, looked=time.time()))
 
     def _note_fetch_progress(self, progress: FetchProgress) -> None:
         complete = progress.total > 0 and progress.done >= progress.total

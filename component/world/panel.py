@@ -23,7 +23,7 @@ from component.world.view import WorldView, look_at_newest
 
 TYPED = "world-typed-"
 """How the keys of fields begin whose text is kept while another tab is open."""
-_TABS: dict[str, Callable[[WorldView, str], None]] = {
+TABS: dict[str, Callable[[WorldView, str], None]] = {
     "people": draw_people,
     "places": draw_places,
     "relations": draw_relations,
@@ -39,8 +39,8 @@ def draw_world_panel(shown: WorldView, prefix: str = "") -> None:
     """Draws where the story stands, the tabs, and the content of the open one only."""
     _draw_standing(shown, prefix)
     render_imported_book(shown, prefix)
-    tabs = draw_tabs(shown.view.words, f"{prefix}world-tabs", "world.tab", tuple(_TABS), _keep_world_fields, (prefix,))
-    for tab, draw in zip(tabs, _TABS.values(), strict=True):
+    tabs = draw_tabs(shown.view.words, f"{prefix}world-tabs", "world.tab", tuple(TABS), _keep_world_fields, (prefix,))
+    for tab, draw in zip(tabs, TABS.values(), strict=True):
         if tab.open:
             with tab:
                 draw(shown, prefix)

@@ -359,14 +359,16 @@ class Terminal:
 
     def _show_summary(self, turns: tuple[int, ...], record: Mapping[str, Any] | None) -> None:
         if record is None:
-            self.note(self.say("chat.summary_failed", first=turns[0], last=turns[-1]))
+            name = "chat.summary_failed.one" if len(turns) == 1 else "chat.summary_failed"
+            self.note(self.say(name, first=turns[0], last=turns[-1]))
         else:
             self.note(self.summary_line(turns, record))
 
     def summary_line(self, turns: Sequence[int], record: Mapping[str, Any]) -> str:
         """Returns which turns a summary stands for, and how much shorter it is."""
         sizes = {"original": record["original_chars"], "summary": record["summary_chars"]}
-        return self.say("chat.summary", first=turns[0], last=turns[-1], **sizes)
+        name = "chat.summary.one" if len(turns) == 1 else "chat.summary"
+        return self.say(name, first=turns[0], last=turns[-1], **sizes)
 
     def _show_failure(self, code: str, message: str, values: Mapping[str, Any]) -> None:
         self.failed = True

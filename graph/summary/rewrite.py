@@ -74,8 +74,13 @@ def make_rate_offer(engine: TurnEngine, session: Session) -> RewriteOffer | None
 
 
 def _estimate_rewrite_offer(models: ModelSet, session: Session, count: int) -> RewriteOffer:
-    read = session.history_tokens * CHUNK * count // max(1, session.turn_count) + REQUEST_TOKENS * count
-    written = int(session.compression_rate * session.history_tokens * CHUNK * count) // max(1, session.turn_count)
+    tokens = session.history_tokens * CHUNK * count // max(1, session.turn_count)
+    return estimate_offer(models, count, tokens, int(session.compression_rate * tokens))
+
+
+def estimate_offer(models: ModelSet, count: int, tokens: int, written: int) -> RewriteOffer:
+    """Returns what ``count`` summaries of turns with ``tokens`` in all take that get ``written`` tokens."""
+    read = tokens + REQUEST_TOKENS * count
     price = None if models.alone else compute_call_price(models.side_name, read, 0, written, url=models.url)
     return RewriteOffer(count, read + written, price)
 

@@ -14,6 +14,7 @@ import private
 from errors import GieokError, SessionBusy
 from graph.context.prompt import raw_tokens
 from graph.context.system_prompt import build_bare_prefixes
+from graph.context.turns import CHUNK
 from graph.summary import Writer, backlog, by_hand, revise
 from graph.tool.question.ask import Ask
 from graph.turn import run
@@ -40,12 +41,16 @@ from store.database.checkpoint import checkpoints_in_memory, open_checkpoints
 from store.database.engine import IN_MEMORY
 from store.export import portable
 from store.export.portable import ImportedSessions
+from store.export.preview import ImportPreview, preview_conversations
 from store.lock import ProcessLock, session_lock
 from store.turn.attachment import NEXT
 from store.turn.question import UserAnswer
 from world.engine import WorldEngine as Worlds
 
 log = logging.getLogger(__name__)
+
+_IMPORT_COUNT = partial(raw_tokens, count=token.estimate_tokens)
+"""Counts the tokens of imported turns."""
 
 
 class Agent(TurnEngine):
@@ -226,12 +231,14 @@ class Agent(TurnEngine):
         """Returns the session as JSON; without ``branches`` only the turns of its path (``store.export.portable``)."""
         return portable.render_session_json(self.store, session_id, branches)
 
+    def preview_import(self, data: bytes) -> ImportPreview:
+        """Returns what the sessions of a file would bring. Raises as ``import_sessions`` does; stores nothing."""
+        return preview_conversations(portable.read_conversations(data, portable.LIMIT, _IMPORT_COUNT), CHUNK)
+
     def import_sessions(self, data: bytes) -> ImportedSessions:
         """Imports the sessions of a file (``store.export.portable.read_conversations``), and extracts their
         summaries."""
-        imported = portable.import_conversations(
-            self.store, data, portable.LIMIT, partial(raw_tokens, count=token.estimate_tokens)
-        )
+        imported = portable.import_conversations(self.store, data, portable.LIMIT, _IMPORT_COUNT)
         told = [session_id for session_id in imported.sessions if not self.store.session(session_id).world]
         if self.memory is not None:  # so that the user's other conversations find what was said in them
             for session_id in told:

@@ -69,6 +69,35 @@ def test_a_sentence_takes_the_same_values_in_both_languages(key: str) -> None:
         assert fields(KO.raw(key)) == fields(EN.raw(key))
 
 
+VERBS = {"always", "asks", "does", "has", "is", "lists", "means", "needs", "redirects", "stays", "was"}
+
+
+@table("key", written("en"))
+def test_one_of_something_is_told_in_the_singular(key: str) -> None:
+    """As far as a number stands before what it counts."""
+    template = re.sub(r"\{(\w+)[^{}]*\}", r"{\1}", EN.raw(key))
+    said = EN._fill_template(template, dict.fromkeys(fields(template), 1))
+    counted = re.findall(r"(?<![\w.,])1\**(?: (?:more|other|earlier|input|model))* ([a-z]+s)\b", said)
+    assert {*counted} <= VERBS
+    assert "|" not in said
+
+
+@table("words", [KO, EN], ids=LANGUAGES)
+@table("key", [key.removesuffix(".one") for key in KEYS if key.endswith(".one") and "{first}" in KO.raw(key)])
+def test_a_range_of_one_turn_is_told_as_one(words: Words, key: str) -> None:
+    values = dict.fromkeys(fields(words.raw(key)), 5) | {"first": 20, "last": 20}
+    said = words.error(key.removeprefix("error."), "", values)[0] if key.startswith("error.") else words(key, **values)
+    assert re.findall(r"\d+[-–]\d+", said) == []
+    assert re.search("20턴|turn 20", said, re.IGNORECASE)
+
+
+@table("words", [KO, EN], ids=LANGUAGES)
+def test_every_range_of_turns_has_a_form_for_one(words: Words) -> None:
+    ranges = [key for key in KEYS if re.search(r"\{first\}[-–]\{last\}", words.raw(key))]
+    of_one = {"map.several": "map.one", "memory.turns": "memory.turn"}  # chosen where they are drawn
+    assert [key for key in ranges if of_one.get(key, f"{key}.one") not in words] == []
+
+
 def test_every_key_in_the_source_exists() -> None:
     assert len(used()) > 50
     assert sorted(used() - set(KO.keys())) == []
@@ -86,6 +115,12 @@ def test_every_error_can_be_told_with_the_values_that_it_has(words: Words, error
 @table("key", ERRORS)
 def test_korean_errors_are_korean(key: str) -> None:
     assert KO.raw(key) == "" or re.search("[가-힣]", KO.raw(key))
+
+
+@table("key", KEYS)
+def test_no_particle_is_fixed_behind_what_is_filled_in(key: str) -> None:
+    """The particle depends on the last syllable, which the text does not know: «을(를)» is fitted."""
+    assert re.findall(r"\}['\"’”»`*]*(?:으로|[은는이가을를과와로])(?![가-힣(])", KO.raw(key)) == []
 
 
 def test_every_part_and_every_tool_has_a_name() -> None:

@@ -13,8 +13,29 @@ import pytest
 
 from component.work.job import Job, Jobs, Means
 from component.work.readiness import Readiness
-from errors import ContextTooLong, Empty, ModelUnreachable, SessionDeleted, TooLong, WeightsCancelled, WeightsMissing
-from graph.turn.event import Done, Event, Failed, SummaryMade, SummaryStarted, Token, ToolFinished, ToolStarted
+from errors import (
+    ContextTooLong,
+    EmbeddedFailed,
+    Empty,
+    GieokError,
+    ModelPaused,
+    ModelUnreachable,
+    SessionDeleted,
+    TooLong,
+    WeightsCancelled,
+    WeightsMissing,
+)
+from graph.turn.event import (
+    Done,
+    Event,
+    Failed,
+    SummaryMade,
+    SummaryStarted,
+    Token,
+    ToolFinished,
+    ToolStarted,
+    TurnUsage,
+)
 from graph.turn.request import Request
 from model.embedded.weights import FetchProgress as Fetched
 from model.modelset import ModelSet
@@ -429,15 +450,39 @@ def test_a_download_is_told_until_it_is_whole() -> None:
     assert seen == [("fetching", 0), ("fetching", 5), ("loading", 10)]
 
 
-def test_a_model_that_does_not_answer_is_ready_no_more_until_it_answers() -> None:
+ANSWERED = Done(2, "yes", usage=TurnUsage(calls=1))
+
+
+@pytest.mark.parametrize(
+    "away",
+    [
+        EmbeddedFailed(name="m", reason="out of memory", log="m.log"),
+        ModelPaused(url="http://127.0.0.1:9/v1", seconds=30),
+        ModelUnreachable(url="http://127.0.0.1:9/v1"),
+        WeightsMissing(name="m", tried="hub"),
+    ],
+    ids=lambda away: away.code,
+)
+def test_a_model_that_does_not_answer_is_ready_no_more_until_it_answers(away: GieokError) -> None:
     readiness, seen = ready(), list[bool]()
-    away = ModelUnreachable(url="http://127.0.0.1:9/v1")
     in_the_message = Failed(1, ContextTooLong.code, "too long", False)
-    for end in (Failed(1, away.code, away.text(), True, away.values), in_the_message, Done(2, "yes")):
+    by_code, stopped = Done(2, "고마워요"), Done(2, "", stopped=True, usage=TurnUsage(calls=1))
+    for end in (Failed(1, away.code, away.text(), True, away.values), in_the_message, by_code, stopped, ANSWERED):
         readiness.note_call(end)
         seen.append(readiness.status.is_away)
-    assert seen == [True, True, False]
+    assert seen == [True, True, True, True, False]
     assert readiness.status.state == "ready"
+
+
+def test_a_call_leaves_the_time_of_the_last_look_for_the_models() -> None:
+    readiness = Readiness(lambda progress: build_scripted_models())
+    assert not readiness.status.looked
+    readiness.models()
+    looked = readiness.status.looked
+    assert looked
+    readiness.note_call(ANSWERED)
+    assert readiness.status.last_call is not None
+    assert readiness.status.looked == looked
 
 
 def named(name: str) -> Readiness:

@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 import settings
 from component.settings.model_switch import ASKED
+from component.widget.moment import format_reader_moment
 from component.work import resource
 from component.work.side_call import SideCall
 from model.choice.kept import Kept
@@ -116,6 +117,12 @@ def test_a_server_of_this_machine_is_local_in_the_list_as_in_the_state(upstream:
     at = opened(page("en-US"))
     assert all(caption.startswith("Local server") and "price" not in caption for caption in captions(at)[1:])
     assert "Hosted service" not in texts(at)
+
+
+def test_the_window_says_when_the_model_was_looked_for(upstream: Upstream) -> None:
+    at = opened(page("en-US"))
+    looked = format_reader_moment(resource.find_shared_readiness().status.looked)
+    assert f"Looked at {looked}." in texts(at)
 
 
 def test_who_may_not_choose_sees_only_the_model(upstream: Upstream, monkeypatch: pytest.MonkeyPatch) -> None:

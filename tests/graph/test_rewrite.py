@@ -28,6 +28,24 @@ def origins(agent: Agent, session: str) -> list[str]:
     return [row.origin for row in agent.store.ledger.summaries(session)]
 
 
+@pytest.mark.parametrize("turns", [2, 12, 40])
+def test_what_a_file_would_bring_is_what_it_brings(agent: OpenAgent, turns: int) -> None:
+    one = agent(memory=False)
+    seen = one.preview_import(exported("ko", turns))
+    assert one.store.sessions() == []
+    own = brought(one, turns)
+    settled(one)
+    session = one.store.session(own)
+    rows = one.store.turns(own, limit=turns)
+    assert (seen.chats, seen.stories, seen.turns, seen.summaries) == (1, 0, session.turn_count, turns // 3)
+    assert (seen.first, seen.last) == (rows[0].started, rows[-1].finished)
+    found = rewrite.make_offer(one, session)
+    offer = rewrite.estimate_offer(one.models(), seen.summaries, seen.tokens, seen.written)
+    assert found == (offer if seen.summaries else None)
+    again = one.preview_import(one.export_session(own).encode())
+    assert (again.turns, again.summaries) == (seen.turns, 0)
+
+
 @pytest.mark.parametrize("language", ["ko", "en"])
 def test_all_of_them_are_written_newest_first_and_the_extracted_ones_stay_as_versions(
     agent: OpenAgent, language: str

@@ -35,6 +35,7 @@ WITHOUT_SESSION = {
     "in_zone": "another clock",
     "of": "another user's agent; who may ask for it is the doors' question",
     "state_of": "takes a session that the user's own store gave",
+    "preview_import": "reads a file; stores nothing",
     "import_sessions": "makes sessions of the user's own",
     "read_attached": "reads files; ``attach`` says whose they are",
     "tidy_files": "removes files that no conversation of any user has",

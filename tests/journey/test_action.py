@@ -73,6 +73,48 @@ def test_escape_in_the_palette_stops_no_answer(visit: Visit) -> None:
     expect(person.see(1)).to_contain_text("중지함")
 
 
+@pytest.mark.parametrize("word", ["compact", "summarise", "요약"])
+def test_the_summary_is_found_by_the_word_for_it(visit: Visit, word: str) -> None:
+    person = visit()
+    person.ask("요약할 대화", 1)
+    person.input.focus()
+    person.page.keyboard.press("/")
+    person.page.keyboard.type(word)
+    expect(palette(person).get_by_role("option").first).to_have_text(re.compile("지금 요약하기"))
+    person.page.keyboard.press("Enter")
+    expect(person.page.get_by_role("dialog", name="지금 요약하기")).to_be_visible()
+
+
+def test_the_palette_copies_the_last_answer_and_opens_a_tab(visit: Visit) -> None:
+    person = visit()
+    person.ask("베껴 쓸 질문", 1)
+    person.page.keyboard.press("Control+k")
+    person.page.keyboard.type("답변 복사")
+    person.page.keyboard.press("Enter")
+    expect(person.page.locator(".st-key-actions-1 .gieok-copy")).to_have_text("check")
+    person.page.keyboard.press("Control+k")
+    person.page.keyboard.type("요약 패널: 컨텍스트")
+    person.page.keyboard.press("Enter")
+    expect(person.panel.get_by_role("tab", name="컨텍스트", selected=True)).to_be_visible()
+
+
+def test_the_palette_moves_a_chat_into_a_new_folder(visit: Visit) -> None:
+    person = visit()
+    person.ask("새 폴더로 갈 대화", 1)
+    person.page.keyboard.press("Control+k")
+    person.page.keyboard.type("폴더로 이동")
+    person.page.keyboard.press("Enter")
+    dialog = person.page.get_by_role("dialog", name="폴더로 이동")
+    field = dialog.get_by_role("combobox")
+    field.fill("팔레트 폴더")
+    person.page.keyboard.press("Enter")
+    expect(field).to_have_attribute("aria-expanded", "false")
+    expect(field).to_have_value("팔레트 폴더")
+    dialog.get_by_role("button", name="저장").click()
+    expect(dialog).to_be_hidden()
+    expect(person.page.locator(".gieok-list")).to_contain_text("팔레트 폴더")
+
+
 def test_words_of_the_palette_are_searched_in_the_chats(visit: Visit) -> None:
     person = visit()
     person.ask("해질녘 등대 이야기", 1)

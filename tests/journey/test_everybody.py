@@ -61,7 +61,7 @@ def test_a_tour_with_the_keyboard_alone(visit: Visit) -> None:
     expect(person.see(1)).to_contain_text("중지함")
     expect(person.input).to_be_focused()
     keys.press("ArrowUp")
-    expect(page.get_by_label("질문 고치기")).to_be_focused()
+    expect(page.get_by_role("textbox", name="질문 고치기")).to_be_focused()
     keys.press("ControlOrMeta+a")
     keys.type("여우를 만난 이야기")
     press(person, page.locator(".st-key-edit-send button"))

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.browser
 BOOK = "예약해 줘"
 """The stub answers this by a call of the server's tool."""
 WORDS = {
-    "ko-KR": ("서버 «house»의 도구 «book»를 실행할까요?", "이번만", "계속하기"),
+    "ko-KR": ("서버 «house»의 도구 «book»을(를) 실행할까요?", "이번만", "계속하기"),
     "en-US": ("May the server «house» run «book»?", "Once", "Go on"),
 }
 

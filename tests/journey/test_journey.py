@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Locator, WebSocketRoute, expect
 
 from tests.journey.application import LASTING, App, Person, answer
 from tests.journey.axe import still, violations
@@ -144,7 +145,7 @@ def test_another_answer_an_edited_question_and_the_way_between_them(visit: Visit
     expect(person.see(1)).to_contain_text("2/2")
     person.page.get_by_test_id("stMain").get_by_role("button", name="더 보기").click()
     person.page.get_by_text("질문 고치기").click()
-    person.page.get_by_label("질문 고치기").fill("아주 천천히 고친 질문에 답해줘")
+    person.page.get_by_role("textbox", name="질문 고치기").fill("아주 천천히 고친 질문에 답해줘")
     person.page.locator(".st-key-edit-send button").click()
     expect(person.live).to_contain_text("도착하는")
     person.page.keyboard.press("Escape")
@@ -157,7 +158,7 @@ def test_another_answer_an_edited_question_and_the_way_between_them(visit: Visit
 def test_the_editor_of_a_long_turn_comes_into_sight_and_takes_the_cursor(visit: Visit) -> None:
     person = visit(height=500)
     person.ask("고칠 질문에 천천히 길게 답해줘", 1, seconds=60)
-    draft = person.page.get_by_label("질문 고치기")
+    draft = person.page.get_by_role("textbox", name="질문 고치기")
     person.page.get_by_test_id("stMain").get_by_role("button", name="더 보기").click()
     person.page.get_by_text("질문 고치기").click()
     expect(draft).to_be_focused()
@@ -183,12 +184,37 @@ def test_no_keyboard_comes_up_on_a_phone_by_itself(visit: Visit) -> None:
     expect(person.input).not_to_be_focused()
 
 
+def test_a_question_is_edited_by_the_button_beside_it(visit: Visit) -> None:
+    person = visit()
+    person.ask("단추로 고칠 질문", 1)
+    person.input.focus()
+    person.page.mouse.move(0, 0)
+    button = person.page.locator(".st-key-edit-question-1")
+    expect(button).to_have_css("opacity", "0")
+    person.page.locator(".st-key-question-1").hover()
+    expect(button).to_have_css("opacity", "1")
+    person.page.mouse.move(0, 0)
+    expect(button).to_have_css("opacity", "0")
+    press(person, button.get_by_role("button", name="질문 고치기"))
+    expect(person.page.get_by_role("textbox", name="질문 고치기")).to_be_focused()
+
+
+def test_on_a_phone_the_button_beside_a_question_is_always_there(visit: Visit) -> None:
+    person = visit(390, 844, has_touch=True, is_mobile=True)
+    person.ask("전화기에서 고칠 아주 긴 질문입니다. " * 5, 1)
+    button = person.page.locator(".st-key-edit-question-1")
+    expect(button).to_have_css("opacity", "1")
+    expect(button).to_be_in_viewport(ratio=1)
+    button.get_by_role("button").tap()
+    expect(person.page.get_by_role("textbox", name="질문 고치기")).to_be_visible()
+
+
 def test_a_draft_of_an_edit_outlives_another_chat(visit: Visit) -> None:
     person = visit()
     person.ask("고치다 말 질문을 물어봅니다", 1)
     session = re.findall(r"s=(\w+)", person.page.url)[0]
     person.input.press("ArrowUp")
-    draft = person.page.get_by_label("질문 고치기")
+    draft = person.page.get_by_role("textbox", name="질문 고치기")
     expect(draft).to_be_focused()  # the page puts the cursor to its end
     draft.fill("반쯤 고친 질문")
     person.page.locator(".st-key-new-chat button").click()
@@ -215,6 +241,32 @@ def test_a_chat_forks_and_the_answer_can_be_copied(visit: Visit) -> None:
     person.page.wait_for_url(lambda url: url != before)
     # a list also waits until the old session's answer is gone from the page
     expect(person.answer(1)).to_contain_text(["갈라질 대화의 질문"])
+
+
+def test_a_suggestion_shows_that_it_was_pressed_before_the_server_answers(visit: Visit) -> None:
+    servers, held = list[WebSocketRoute](), list[str | bytes]()
+    holding = threading.Event()
+
+    def connect(socket: WebSocketRoute) -> None:
+        server = socket.connect_to_server()
+        servers.append(server)
+        socket.on_message(lambda message: held.append(message) if holding.is_set() else server.send(message))
+
+    person = visit(own=True)
+    person.page.route_web_socket(re.compile("/_stcore/stream"), connect)
+    person.open()
+    buttons = person.page.locator(".st-key-samples button")
+    still(person.page)
+    holding.set()  # from here on the server hears nothing
+    buttons.first.click()
+    expect(buttons.first).to_have_attribute("aria-busy", "true")
+    expect(buttons.nth(1)).to_have_css("pointer-events", "none")
+    expect(person.page.locator(".st-key-invitation")).to_be_visible()
+    holding.clear()
+    for message in held:
+        servers[-1].send(message)
+    person.see(1)
+    expect(buttons).to_have_count(0)
 
 
 def test_the_invitation_gives_way_to_the_conversation_at_once(visit: Visit) -> None:
@@ -405,7 +457,7 @@ def test_the_keyboard_alone_is_enough(visit: Visit) -> None:
     person.see(1)
     expect(person.input).to_be_focused()
     keys.press("ArrowUp")
-    expect(page.get_by_label("질문 고치기")).to_be_focused()
+    expect(page.get_by_role("textbox", name="질문 고치기")).to_be_focused()
     keys.type(" 정말로")
     press(person, page.locator(".st-key-edit-send button"))
     expect(person.answer(1)).to_contain_text("2/2")
@@ -426,7 +478,7 @@ def test_keys_lead_to_the_last_message_and_to_the_search(visit: Visit) -> None:
     person.ask("위쪽 화살표로 고칠 질문", 1)
     person.input.focus()
     person.page.keyboard.press("ArrowUp")
-    expect(person.page.get_by_label("질문 고치기")).to_have_value("위쪽 화살표로 고칠 질문")
+    expect(person.page.get_by_role("textbox", name="질문 고치기")).to_have_value("위쪽 화살표로 고칠 질문")
     person.page.get_by_role("button", name="취소").click()
     person.page.keyboard.press("Control+k")
     person.page.get_by_role("dialog", name="모든 작업").get_by_role("option", name="대화 검색").click()

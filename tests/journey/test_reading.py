@@ -134,7 +134,7 @@ def test_another_answer_to_an_early_question_grows_in_sight(visit: Visit, app: A
     expect(person.answer(20)).to_be_in_viewport()
     person.page.locator(".st-key-more-20 button").click()
     person.page.get_by_text("질문 고치기").first.click()
-    person.page.get_by_label("질문 고치기").fill("아주 천천히 답해줘")
+    person.page.get_by_role("textbox", name="질문 고치기").fill("아주 천천히 답해줘")
     person.page.locator(".st-key-edit-send button").click()
     expect(person.live.get_by_text("도착하는").last).to_be_in_viewport()  # of a long text every piece has the word
     person.page.get_by_role("button", name="중지").click()

@@ -82,7 +82,7 @@ def test_a_bomb_that_says_it_is_small_is_not_believed() -> None:
 def test_an_archive_without_conversations_is_named() -> None:
     error = refused(packed({"chat.html": b"<p>", "conversations.json.bak": b"[]"}))
     assert error.values["wanted"] == "conversations.json"
-    assert "conversations.json이 들어 있지 않습니다" in Words("ko").error("bad_conversation", "", error.values)[0]
+    assert "conversations.json 파일이 들어 있지 않습니다" in Words("ko").error("bad_conversation", "", error.values)[0]
 
 
 def test_an_archive_with_a_password_says_so() -> None:
