@@ -14,7 +14,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, Human
 from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
 
-from errors import AnswerCutOff, EmptyAnswer, FormUnmet, RequestRejected, ToolsUsedUp
+from errors import AnswerCutOff, EmptyAnswer, FormUnmet, ImagesRejected, RequestRejected, ToolsUsedUp
 from graph import choice
 from graph.answer import by_code
 from graph.answer.json_form import JsonForm
@@ -87,16 +87,23 @@ def llm_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, Any]:
         given = prompt()
     except Stopped:
         return {"messages": [make_stopped_answer("")]}
-    if form is None:
-        emit_turn_event(runtime, ContextBuilt(given.report))
     tools = _choose_offered(messages, turn)
     model = choice.prepare_chat_model(turn.models, tools)
     if fields := turn.inputs.client_tools.fields:
         model = model.bind(**fields)
-    if form is None:
-        message = stream_model_answer(model, given.messages, runtime, tools)
-    else:
-        message = _respond_in_form(model, given, runtime, tools, form, language)
+    try:
+        message = _respond(model, given, runtime, tools, language)
+    except ImagesRejected as error:
+        _note_refused_images(turn, error)
+        if form is not None:  # an answer in a form has no room to say so
+            raise
+        try:
+            given = prompt()
+        except Stopped:
+            return {"messages": [make_stopped_answer("")]}
+        message = _respond(model, given, runtime, tools, language)
+    if turn.notes.images_refused and not message.tool_calls:
+        message = _add_refusal_notice(message, runtime, language)
     if message.tool_calls:
         return {"messages": [message]}
     return {
@@ -106,6 +113,35 @@ def llm_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, Any]:
             message,
         ]
     }
+
+
+def _respond(
+    model: Model, given: BuiltPrompt, runtime: Runtime[TurnContext], tools: Sequence[Any], language: str
+) -> AIMessage:
+    """Returns the model's message to a prompt, in the form that the client asked for, if it did."""
+    form = read_turn_context(runtime).inputs.limits.form
+    if form is not None:
+        return _respond_in_form(model, given, runtime, tools, form, language)
+    emit_turn_event(runtime, ContextBuilt(given.report))
+    return stream_model_answer(model, given.messages, runtime, tools)
+
+
+def _note_refused_images(turn: TurnContext, error: ImagesRejected) -> None:
+    """Has the further prompts of the turn go without images; where the model takes none, those of all later turns,
+    too."""
+    turn.notes.images_refused = True
+    if error.values["lasting"]:
+        turn.models.sight.refuse()
+
+
+def _add_refusal_notice(message: AIMessage, runtime: Runtime[TurnContext], language: str) -> AIMessage:
+    """Returns a finished answer that says at its end that the model did not get the images; one that was stopped as it
+    is."""
+    if message.response_metadata.get("stopped"):
+        return message
+    notice = f"\n\n{render_prompt('reply_images_refused', language)}"
+    _show_text(runtime, notice)
+    return message.model_copy(update={"content": f"{message.text}{notice}"})
 
 
 def make_stopped_answer(text: str) -> AIMessage:
@@ -137,8 +173,8 @@ def _build_noted_prompt(state: ChatState, turn: TurnContext, found: Sequence[Cha
         layout=choice.choose_prompt_layout(turn.models.profile),
         instructions=turn.inputs.options.system_prompt,
         client_system=turn.inputs.client_system,
-        images=turn.inputs.images,
-        earlier_images=turn.inputs.earlier_images,
+        images=() if turn.notes.images_refused else turn.inputs.images,
+        earlier_images=() if turn.notes.images_refused else turn.inputs.earlier_images,
         past_turns=turn.inputs.past_turns,
     )
     mark = choice.form_mark(turn.models.profile, turn.inputs.tools)

@@ -40,7 +40,8 @@ class Notes:
     """The sums of one turn: calls, tokens and cost, tool steps, the last report with its system prompt, the time of the
     first token. ``compute_call_price`` is None when a price is unknown. ``has_foreign``: a prompt of this run held text
     of others.
-    ``thought``, ``thought_seconds``: what the model thought before its answer and its tool calls, and how long."""
+    ``thought``, ``thought_seconds``: what the model thought before its answer and its tool calls, and how long.
+    ``images_refused``: the model's server did not take the turn's images, so that its prompts go without them."""
 
     prompt_tokens: int = 0
     cached_tokens: int = 0
@@ -59,6 +60,7 @@ class Notes:
     has_foreign: bool = False
     thought: str = ""
     thought_seconds: float = 0.0
+    images_refused: bool = False
 
     def add(self, message: AIMessage, models: ModelSet) -> None:
         """Adds one model call."""
