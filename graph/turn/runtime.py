@@ -24,7 +24,7 @@ from graph.turn.request import NO_LIMITS, AnswerLimits
 from model.call.stream import read_token_usage
 from model.choice import kept
 from model.modelset import ModelSet
-from model.price import compute_call_price
+from model.price import price_model_call
 from settings import Settings, load_current_settings
 from store.record import TurnRow
 from store.session.options import DEFAULT, AnswerOptions
@@ -85,11 +85,10 @@ class Notes:
         self.exact = self.exact and exact
         self.last_prompt_tokens = self.last_prompt_tokens if side else prompt
         name = models.side_name if side else models.name
-        price = 0.0 if models.alone else compute_call_price(name, prompt, cached, answer, url=models.url)
+        price, saved = price_model_call(models, name, prompt, cached, answer)
         self.usd = None if price is None or self.usd is None else self.usd + price
         self.model = self.model if side else name
-        if cached and price is not None and not models.alone:
-            self.cache_usd += (compute_call_price(name, prompt, 0, answer, url=models.url) or price) - price
+        self.cache_usd += saved
 
     def usage(self) -> TurnUsage:
         counted = (self.prompt_tokens, self.cached_tokens, self.answer_tokens, self.calls, self.exact, self.usd)
