@@ -311,6 +311,29 @@ def test_the_settings_window_leads_to_no_memory_that_is_off(monkeypatch: pytest.
     assert not [each for each in at.button if str(each.key).startswith("options-go-")]
 
 
+def test_an_answer_that_shows_values_of_memory_has_chips_that_open_their_lines(serve: Serve) -> None:
+    serve(lambda _: "They cost $100, $200, $300, $400, so $1,000 in all.", faithful)
+    session = remembered()
+    done(list(resource.find_user_agent().run(session, "What do the first four cost?")))
+    at = page(session, "en")
+    chips = [each for each in at.button if str(each.key).startswith("from-memory-7-")]
+    assert len(chips) == 4
+    assert "$100" in chips[0].label
+    at = click(at, str(chips[1].key))
+    assert at.text_input(key="known-query").value == "$200"
+    assert "item 2" in said(at)
+    rows = [each for each in at.button if str(each.key).startswith("known-forget-")]
+    assert len(rows) == 2, "the value, and the sentence that it stands in"
+
+
+def test_an_answer_that_shows_nothing_of_memory_has_no_chip(serve: Serve) -> None:
+    serve(lambda _: "It costs $100.", faithful)
+    session = remembered()
+    done(list(resource.find_user_agent().run(session, "Does the first one cost $100?")))
+    at = page(session, "en")
+    assert not [each for each in at.button if str(each.key).startswith("from-memory-")]
+
+
 def test_erasing_asks_first_and_leaves_nothing() -> None:
     session = remembered()
     at = click(page(session), "memory-erase-one")
