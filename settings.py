@@ -331,14 +331,23 @@ class Settings(BaseSettings):
         " https://chat.example.com. Pages of this machine may anyway.",
     )
     api_connections: int = Field(
-        1000, ge=1, le=100_000, description="Connections at once to the endpoint, in each process; more get a 503."
+        1000,
+        ge=1,
+        le=100_000,
+        description="Connections at once to the endpoint, in each process, and to the page; more get a 503.",
     )
     api_head_limit: int = Field(
-        64_000, ge=1_000, le=10_000_000, description="Largest head (line and headers) of a request to the endpoint."
+        64_000,
+        ge=1_000,
+        le=10_000_000,
+        description="Largest head (line and headers) of a request to the endpoint or the page.",
     )
     api_head_seconds: float = Field(15.0, gt=0, le=600, description="Seconds in which the head must have arrived.")
     api_body_seconds: float = Field(
-        30.0, gt=0, le=3600, description="Seconds for which the body of a request to the endpoint may make no progress."
+        30.0,
+        gt=0,
+        le=3600,
+        description="Seconds for which the body of a request to the endpoint or the page may make no progress.",
     )
     api_embedding_tokens: int = Field(
         8_192, ge=1, le=1_000_000, description="Longest text that the endpoint embeds, in tokens."
