@@ -62,7 +62,7 @@ from component.world.list.world_page import draw_worlds
 from component.world.view import on_worlds, read_story
 from errors import BadSetting, GieokError, StoreEmptied
 from server.network import reach
-from server.network.connection import limit_page_connections
+from server.network.page_connection import limit_page_connections
 from server.network.policy import build_page_middleware
 from server.phrase import resolve_language
 

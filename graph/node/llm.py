@@ -92,16 +92,16 @@ def llm_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, Any]:
     if fields := turn.inputs.client_tools.fields:
         model = model.bind(**fields)
     try:
-        message = _respond(model, given, runtime, tools, language)
+        if form is None:
+            emit_turn_event(runtime, ContextBuilt(given.report))
+            message = stream_model_answer(model, given.messages, runtime, tools)
+        else:
+            message = _respond_in_form(model, given, runtime, tools, form, language)
     except ImagesRejected as error:
-        _note_refused_images(turn, error)
-        if form is not None:  # an answer in a form has no room to say so
-            raise
         try:
-            given = prompt()
+            given, message = _respond_without_images(error, model, prompt, runtime, tools)
         except Stopped:
             return {"messages": [make_stopped_answer("")]}
-        message = _respond(model, given, runtime, tools, language)
     if turn.notes.images_refused and not message.tool_calls:
         message = _add_refusal_notice(message, runtime, language)
     if message.tool_calls:
@@ -115,23 +115,27 @@ def llm_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, Any]:
     }
 
 
-def _respond(
-    model: Model, given: BuiltPrompt, runtime: Runtime[TurnContext], tools: Sequence[Any], language: str
-) -> AIMessage:
-    """Returns the model's message to a prompt, in the form that the client asked for, if it did."""
-    form = read_turn_context(runtime).inputs.limits.form
-    if form is not None:
-        return _respond_in_form(model, given, runtime, tools, form, language)
-    emit_turn_event(runtime, ContextBuilt(given.report))
-    return stream_model_answer(model, given.messages, runtime, tools)
+def _respond_without_images(
+    error: ImagesRejected,
+    model: Model,
+    prompt: Callable[[], BuiltPrompt],
+    runtime: Runtime[TurnContext],
+    tools: Sequence[Any],
+) -> tuple[BuiltPrompt, AIMessage]:
+    """Returns the prompt without the images that the server refused, and the model's message to it. The further prompts
+    of the turn go without images, too; where the model takes none, those of all later turns.
 
-
-def _note_refused_images(turn: TurnContext, error: ImagesRejected) -> None:
-    """Has the further prompts of the turn go without images; where the model takes none, those of all later turns,
-    too."""
+    Raises the error where the answer has a form, which has no room to say so; and ``Stopped``.
+    """
+    turn = read_turn_context(runtime)
     turn.notes.images_refused = True
     if error.values["lasting"]:
         turn.models.sight.refuse()
+    if turn.inputs.limits.form is not None:
+        raise error
+    given = prompt()
+    emit_turn_event(runtime, ContextBuilt(given.report))
+    return given, stream_model_answer(model, given.messages, runtime, tools)
 
 
 def _add_refusal_notice(message: AIMessage, runtime: Runtime[TurnContext], language: str) -> AIMessage:

@@ -10,10 +10,8 @@ import json
 from asyncio import TimerHandle, Transport
 from dataclasses import dataclass
 from http import HTTPStatus
-from socket import socket
 from typing import Any
 
-from uvicorn import Server
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from settings import Settings, load_current_settings
@@ -142,21 +140,6 @@ class LimitedConnection(HttpToolsProtocol):
             self.transport.close()
 
 
-def limit_page_connections() -> None:
-    """Has the page's server take connections with limits, before anybody has logged in.
-
-    Streamlit starts uvicorn without a setting for its connections. uvicorn imports the page before it starts to listen,
-    so that the page can still name them here: ``Server.startup`` reads them of the server's ``Config``.
-    """
-    start = Server.startup
-
-    async def start_limited(server: Server, sockets: list[socket] | None = None) -> None:
-        server.config.http_protocol_class = LimitedConnection
-        await start(server, sockets)
-
-    Server.startup = start_limited  # type: ignore[method-assign, assignment]
-
-
 def _write_refusal(status: int, code: str, message: str) -> bytes:
     kind = "api_error" if status == HTTPStatus.SERVICE_UNAVAILABLE else "invalid_request_error"
     error = {"message": message, "type": kind, "param": None, "code": code}
@@ -166,4 +149,4 @@ def _write_refusal(status: int, code: str, message: str) -> bytes:
     return f"{head}Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode() + body
 
 
-__all__ = ["ConnectionLimits", "LimitedConnection", "limit_page_connections"]
+__all__ = ["ConnectionLimits", "LimitedConnection"]
