@@ -63,6 +63,7 @@ from component.world.list.world_page import draw_worlds
 from component.world.view import on_worlds, read_story
 from errors import BadSetting, GieokError, StoreEmptied
 from server.network import reach
+from server.network.page_connection import limit_page_connections
 from server.network.policy import build_page_middleware
 from server.phrase import resolve_language
 
@@ -211,4 +212,5 @@ if __name__ == "__main__":
 else:  # imported by ``streamlit run``, which finds the server's application by this assignment
     check_start()
     keep_streamlit_order()
+    limit_page_connections()
     app = st.App(__file__, middleware=build_page_middleware(user.has_own_login()))

@@ -369,6 +369,15 @@ class ToolsRejected(UpstreamError):
     retryable = False
 
 
+class ImagesRejected(RequestRejected):
+    """The model's server refused a request because of its images. ``lasting``: the model takes none at all, so that it
+    need not be asked again; else it refused these."""
+
+    code = "images_rejected"
+    message = "The model {model!r} at {url} did not take the images."
+    hint = "Leave the images out, or choose a model that takes images."
+
+
 class ContextTooLong(UpstreamError):
     code = "context_too_long"
     message = "The question needs about {tokens:,} tokens, and the model's context window is {limit:,}."

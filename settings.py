@@ -50,6 +50,11 @@ def _build_standard_alias(name: str) -> AliasChoices:
     return AliasChoices(name, name.lower())
 
 
+MOST_SECONDS, MOST_TOKENS, MOST_BYTES = 86_400, 10_000_000, 10_000_000_000
+"""Upper bounds of settings: a day, more tokens than any model takes, more bytes than a machine reads at once. Beyond
+them a number is a slip, which would fail much later, and without its name."""
+
+
 class Settings(BaseSettings):
     """All settings with their defaults; frozen, so that one process has one view of them."""
 
@@ -108,7 +113,10 @@ class Settings(BaseSettings):
         description="Comma-separated addresses where a local server is looked for (Ollama, LM Studio, llama.cpp).",
     )
     model_timeout: float = Field(
-        120.0, gt=0, description="Seconds without any sign of life after which a model call is given up."
+        120.0,
+        gt=0,
+        le=MOST_SECONDS,
+        description="Seconds without any sign of life after which a model call is given up.",
     )
     model_retries: int = Field(
         3, ge=0, le=10, description="How often a call is repeated after HTTP 429 or 5xx, with growing pauses."
@@ -132,7 +140,10 @@ class Settings(BaseSettings):
         " also a small one.",
     )
     context_size: int | None = Field(
-        None, ge=1024, description="Tokens that the model takes. Empty: asked from the server, else 128,000."
+        None,
+        ge=1024,
+        le=MOST_TOKENS,
+        description="Tokens that the model takes. Empty: asked from the server, else 128,000.",
     )
     embedded_model: str = Field(
         "auto",
@@ -177,6 +188,7 @@ class Settings(BaseSettings):
     memory_ttl: float = Field(
         24.0,
         ge=0,
+        le=87_600,
         description="Hours without use after which the copy of a session's memory leaves Redis. 0: never.",
     )
     memory_tool_only: bool = Field(
@@ -203,7 +215,7 @@ class Settings(BaseSettings):
     menu: Path | None = Field(
         None, description="JSON file with the menu links that are offered when no document fits. Empty: Gieok's own."
     )
-    document_limit: int = Field(20_000_000, ge=1, description="Largest document in bytes.")
+    document_limit: int = Field(20_000_000, ge=1, le=MOST_BYTES, description="Largest document in bytes.")
     mcp_connect_seconds: float = Field(
         10.0, gt=0, le=120, description="Most seconds until an MCP server is connected and has listed its tools."
     )
@@ -211,11 +223,12 @@ class Settings(BaseSettings):
         60.0, gt=0, le=3600, description="Most seconds of one call of an MCP server's tool."
     )
     document_seconds: float = Field(
-        60.0, gt=0, description="Most seconds of processor time that reading a document may take."
+        60.0, gt=0, le=MOST_SECONDS, description="Most seconds of processor time that reading a document may take."
     )
     document_memory: int = Field(
         1_000_000_000,
         ge=1_000_000,
+        le=1_000_000_000_000,
         description="Most memory that reading a document may take, in bytes. Held on Linux.",
     )
     private_pages: bool = Field(
@@ -226,20 +239,23 @@ class Settings(BaseSettings):
     budget_summaries: int = Field(
         12000,
         ge=1,
+        le=MOST_TOKENS,
         description="Token budget of the chunk summaries; above it the oldest leave the context, not the ledger.",
     )
     budget_recent: int = Field(
         1500,
         ge=1,
+        le=MOST_TOKENS,
         description="Token budget of the raw recent turns. A small model keeps summarised turns as they were said"
         " within it, and older turns without a summary stand raw within it; else enforced only when the model's context"
         " is full.",
     )
-    budget_memory: int = Field(500, ge=1, description="Token budget of the long-term memory.")
-    budget_entities: int = Field(200, ge=1, description="Token budget of the entities.")
+    budget_memory: int = Field(500, ge=1, le=MOST_TOKENS, description="Token budget of the long-term memory.")
+    budget_entities: int = Field(200, ge=1, le=MOST_TOKENS, description="Token budget of the entities.")
     budget_profile: int = Field(
         150,
         ge=1,
+        le=MOST_TOKENS,
         description="Token budget of the profile: lasting facts of the user, and pins.",
     )
     budget_past: int = Field(
@@ -248,21 +264,34 @@ class Settings(BaseSettings):
         le=20_000,
         description="Token budget of past turns that fit the question; a small model gets 250 at most. 0: none.",
     )
-    budget_retrieval: int = Field(1500, ge=1, description="Token budget of retrieved passages.")
+    budget_retrieval: int = Field(1500, ge=1, le=MOST_TOKENS, description="Token budget of retrieved passages.")
     world_budget_prefix: int = Field(
-        1500, ge=0, description="Token budget of stable_prefix.md, the file that stands first in a story world."
+        1500,
+        ge=0,
+        le=MOST_TOKENS,
+        description="Token budget of stable_prefix.md, the file that stands first in a story world.",
     )
-    world_budget_state: int = Field(300, ge=0, description="Token budget of a story's state: place, people, things.")
+    world_budget_state: int = Field(
+        300, ge=0, le=MOST_TOKENS, description="Token budget of a story's state: place, people, things."
+    )
     world_budget_files: int = Field(
         400,
         ge=0,
+        le=MOST_TOKENS,
         description="Token budget of every further Markdown file of a world and of its story so far; a file may name"
         " another one in its front matter.",
     )
-    world_budget_episodes: int = Field(400, ge=0, description="Token budget of what happened in earlier turns.")
-    world_budget_lore: int = Field(800, ge=0, description="Token budget of the entries of a world's lorebook.")
+    world_budget_episodes: int = Field(
+        400, ge=0, le=MOST_TOKENS, description="Token budget of what happened in earlier turns."
+    )
+    world_budget_lore: int = Field(
+        800, ge=0, le=MOST_TOKENS, description="Token budget of the entries of a world's lorebook."
+    )
     world_budget_history: int = Field(
-        6000, ge=1, description="Token budget of a story's last turns on the page; a client sends its own history."
+        6000,
+        ge=1,
+        le=MOST_TOKENS,
+        description="Token budget of a story's last turns on the page; a client sends its own history.",
     )
     world_cache_control: Literal["auto", "on", "off"] = Field(
         "auto",
@@ -271,6 +300,7 @@ class Settings(BaseSettings):
     answer_tokens: int = Field(
         1024,
         ge=16,
+        le=MOST_TOKENS,
         description="Longest answer in tokens, thinking included; also kept free in the model's context. Other models"
         " than the embedded are told only if it is set.",
     )
@@ -286,8 +316,12 @@ class Settings(BaseSettings):
         " https://portal.example.com. Empty: none.",
     )
     api_port: int = Field(8000, ge=1, le=65535, description="Port of the endpoint for programs (cli.py serve).")
-    api_body_limit: int = Field(50_000_000, ge=1, description="Largest request to the endpoint in bytes.")
-    api_rate: int = Field(600, ge=1, description="Requests a minute to the endpoint by one key, in each process.")
+    api_body_limit: int = Field(
+        50_000_000, ge=1, le=MOST_BYTES, description="Largest request to the endpoint in bytes."
+    )
+    api_rate: int = Field(
+        600, ge=1, le=1_000_000, description="Requests a minute to the endpoint by one key, in each process."
+    )
     api_concurrency: int = Field(
         64, ge=1, le=1000, description="Requests at once to the endpoint by one key, in each process."
     )
@@ -297,14 +331,23 @@ class Settings(BaseSettings):
         " https://chat.example.com. Pages of this machine may anyway.",
     )
     api_connections: int = Field(
-        1000, ge=1, le=100_000, description="Connections at once to the endpoint, in each process; more get a 503."
+        1000,
+        ge=1,
+        le=100_000,
+        description="Connections at once to the endpoint, in each process, and to the page; more get a 503.",
     )
     api_head_limit: int = Field(
-        64_000, ge=1_000, le=10_000_000, description="Largest head (line and headers) of a request to the endpoint."
+        64_000,
+        ge=1_000,
+        le=10_000_000,
+        description="Largest head (line and headers) of a request to the endpoint or the page.",
     )
     api_head_seconds: float = Field(15.0, gt=0, le=600, description="Seconds in which the head must have arrived.")
     api_body_seconds: float = Field(
-        30.0, gt=0, le=3600, description="Seconds for which the body of a request to the endpoint may make no progress."
+        30.0,
+        gt=0,
+        le=3600,
+        description="Seconds for which the body of a request to the endpoint or the page may make no progress.",
     )
     api_embedding_tokens: int = Field(
         8_192, ge=1, le=1_000_000, description="Longest text that the endpoint embeds, in tokens."

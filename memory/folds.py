@@ -217,7 +217,8 @@ class _FoldRun:
         if proposal is None:
             return False
         state, turns = read.state, read.state.waiting[: len(proposal.turns)]
-        unchanged = Folded(render_text(state.lines, state.language), tuple(row.entity for row in state.entities))
+        text, entities = render_text(state.lines, state.language), tuple(row.entity for row in state.entities)
+        unchanged = Folded(text, entities, **fold.read_fold_cost(proposal.folded))  # what was refused is paid for
         return self._commit(read, turns, proposal.folded if yes else unchanged, "fold")
 
     def _propose(self, read: _FoldRead, turns: Sequence[MemoryTurn], folded: Folded) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from langchain_core.language_models import BaseChatModel
@@ -12,6 +12,7 @@ from langchain_core.messages import BaseMessage
 
 from model.profile import STRONG, Profile, Why
 from model.raw import Raw
+from model.sight import Sight
 
 Kind = Literal["hosted", "local", "embedded", "scripted"]
 
@@ -34,7 +35,7 @@ class ModelSet:
     ``curator``, ``curator_profile``: the model that looks over story worlds; None: the chat model does.
     ``raw`` sends a client's own request to the chat model's server; None for a model that has no server.
     ``connect`` starts the model's server again if it has ended, so that ``count`` is exact from then on; None where
-    nothing has to be started.
+    nothing has to be started. ``sight``: what the chat model's server said of images since.
     """
 
     chat: BaseChatModel
@@ -56,6 +57,12 @@ class ModelSet:
     curator_profile: Profile | None = None
     raw: Raw | None = None
     connect: Callable[[], object] | None = None
+    sight: Sight = field(default_factory=Sight, compare=False)
+
+    @property
+    def takes_images(self) -> bool:
+        """Returns whether the chat model is shown images."""
+        return self.profile.images and not self.sight.is_refused
 
     @property
     def side_name(self) -> str:

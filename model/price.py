@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from genai_prices import Usage, calc_price
 
 from model.call.connection import is_loopback_host
+from model.modelset import ModelSet
 
 PRICED = 1_000
 """Tokens of the call whose price stands for a million of them: some providers charge more for long prompts."""
@@ -62,3 +63,14 @@ def compute_call_price(
     if written and price.model_price.cache_write_mtok is None:
         return None
     return float(price.total_price)
+
+
+def price_model_call(models: ModelSet, name: str, prompt: int, cached: int, answer: int) -> tuple[float | None, float]:
+    """Returns the US dollars of one call of the model ``name`` at the address of ``models``, and what the provider's
+    cache saved of them. 0 for a model that answers alone on its machine, None where the price is not known."""
+    if models.alone:
+        return 0.0, 0.0
+    price = compute_call_price(name, prompt, cached, answer, url=models.url)
+    if price is None or not cached:
+        return price, 0.0
+    return price, (compute_call_price(name, prompt, 0, answer, url=models.url) or price) - price

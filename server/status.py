@@ -121,6 +121,7 @@ TABLE: dict[type[GieokError], ErrorStatus] = {
     errors.ModelUnknown: NO_ANSWER,
     errors.RequestRejected: BAD,
     errors.ToolsRejected: NO_ANSWER,
+    errors.ImagesRejected: BAD,
     errors.ContextTooLong: TOO_LONG_FOR_MODEL,
     errors.SystemTextTooLong: TOO_LONG_FOR_MODEL,
     errors.ContextOverflow: TOO_LONG_FOR_MODEL,

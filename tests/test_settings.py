@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any, get_args
 
 import pytest
+from annotated_types import Le
+from pydantic.fields import FieldInfo
 
 from errors import BadSetting
 from settings import Settings, load_settings
@@ -21,6 +24,12 @@ from tests.table import table
         ("openai_base_url", "http://localhost:abc/v1", "address"),
         ("local_servers", "http://127.0.0.1:8080/v1,localhost:11434", "address"),
         ("model_timeout", "inf", "finite_number"),
+        ("model_timeout", "1e300", "less_than_equal"),
+        ("context_size", "99999999999", "less_than_equal"),
+        ("memory_ttl", "1e300", "less_than_equal"),
+        ("document_seconds", "1e9", "less_than_equal"),
+        ("document_memory", "99999999999999", "less_than_equal"),
+        ("budget_memory", "99999999999", "less_than_equal"),
     ],
 )
 def test_what_cannot_work_is_named(name: str, value: str, code: str) -> None:
@@ -29,6 +38,17 @@ def test_what_cannot_work_is_named(name: str, value: str, code: str) -> None:
     told = raised.value.values
     assert (told["name"].lower().removeprefix("gieok_"), told["reason_code"]) == (name, code)
     assert "sk-" not in str(raised.value)
+
+
+def test_every_number_has_a_range() -> None:
+    numbers = {name: field for name, field in Settings.model_fields.items() if {int, float} & set(_types(field))}
+    assert len(numbers) > 30
+    open_ended = [name for name, field in numbers.items() if not any(isinstance(each, Le) for each in field.metadata)]
+    assert open_ended == []
+
+
+def _types(field: FieldInfo) -> tuple[Any, ...]:
+    return get_args(field.annotation) or (field.annotation,)
 
 
 def test_a_key_of_the_environment_is_not_told_either(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,7 @@ from component.chat.jump import (
 )
 from component.chat.other_program import draw_elsewhere
 from component.chat.turn import draw_question, render_chat_turn
+from component.memory.answer_value import read_given_texts
 from component.memory.turn_change import find_changes
 from component.page.view import DRAFT, View, follows_end, run_page_action, take_page_error, to_newest
 from component.sidebar.trash import draw_deleted
@@ -95,6 +96,7 @@ def _draw_turns(view: View, turns: list[TurnRow], elsewhere: bool, story: WorldV
         numbers = [turn.number for turn in turns]
         versions = view.store.tree.alternatives(view.session_id, numbers) if view.session_id and turns else {}
         changes = find_changes(view, turns) if story is None else {}
+        given = read_given_texts(view, turns) if story is None else {}
         for turn in turns:
             last = job is None and turn is turns[-1] and not is_showing_earlier_turns(view)
             if elsewhere and turn is turns[-1]:
@@ -103,7 +105,8 @@ def _draw_turns(view: View, turns: list[TurnRow], elsewhere: bool, story: WorldV
             else:
                 is_told = story is not None and story.node is not None and story.node.turn == turn.number
                 notes = partial(draw_notes, story) if story is not None and is_told and not story.is_past else None
-                render_chat_turn(view, turn, last, versions.get(turn.number), changes.get(turn.number, ()), notes)
+                of_turn = (versions.get(turn.number), changes.get(turn.number, ()))
+                render_chat_turn(view, turn, last, *of_turn, notes, given)
         if is_showing_earlier_turns(view):
             _render_later_turns_bar(view)
             return None

@@ -17,6 +17,7 @@ from component.answer.turn_editor import is_editing_turn, open_turn_editor, rend
 from component.chat.ask import draw_asks
 from component.chat.file import draw_chips, list_waiting_files
 from component.chat.question import draw_questions
+from component.memory.answer_value import draw_memory_values
 from component.memory.turn_change import draw_changes
 from component.page.frame import MARK
 from component.page.view import View
@@ -73,9 +74,11 @@ def render_chat_turn(
     versions: Alternatives | None = None,
     changes: Sequence[TurnChange] = (),
     draw_notes: Callable[[], None] | None = None,
+    given: Mapping[str, str] | None = None,
 ) -> None:
     """Draws a whole turn; ``last``: the user may retry it; ``versions``: its versions, None if there is only one;
-    ``changes``: what it changed in memory; ``draw_notes``: what else is to be told of the answer."""
+    ``changes``: what it changed in memory; ``draw_notes``: what else is to be told of the answer; ``given``: the texts
+    of memory that prompts got, by mark."""
     if is_editing_turn(turn, "question"):
         render_question_editor(view, turn)
     elif turn.number:  # 0 is a story's greeting
@@ -94,6 +97,7 @@ def render_chat_turn(
             st.markdown(with_links(turn))
         draw_sources(view, turn)
         draw_past(view, turn)
+        draw_memory_values(view, turn, given or {})
         render_offered_links(view, turn)
         draw_asks(view, turn)
         draw_changes(view, changes)

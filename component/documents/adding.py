@@ -120,7 +120,7 @@ def sort_files(files: Iterable[UploadedFile], models: ModelSet | None, waiting: 
                 find_file_kind(name)
                 found.documents.append(file)
                 continue
-            if models is not None and not models.profile.images:
+            if models is not None and not models.takes_images:
                 raise ImagesUnsupported(model=models.name)
             if (count := waiting + len(found.images)) >= MOST_MESSAGE_IMAGES:
                 raise OutOfRange(what="number of images", value=count + 1, low=0, high=MOST_MESSAGE_IMAGES)

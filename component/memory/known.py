@@ -38,11 +38,13 @@ class KnownRow:
     session: Session | None
 
 
-def ask_known() -> None:
-    """Opens the window with its first lines."""
+def ask_known(query: str = "") -> None:
+    """Opens the window with its first lines; ``query``: what it searches for at first."""
     st.session_state[LIMIT] = PAGE
     for key in (CHANGING, TEXTS, "known-query"):
         st.session_state.pop(key, None)
+    if query:
+        st.session_state["known-query"] = query
     window.open_page_window(NAME)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from typing import assert_never
 
 import streamlit as st
 
@@ -122,7 +123,10 @@ def _classify_job_outcome(job: Job) -> str:
             return "failed"
         case TurnQuestions():
             return "waiting"
-    return "refused"
+        case None:
+            return "refused"
+        case end:
+            assert_never(end)
 
 
 def _edit_newest_turn(words: Words) -> None:

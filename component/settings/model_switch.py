@@ -109,7 +109,7 @@ def _choose_model(view: View, found: dict[str, ModelOffer], key: str) -> None:
 
 
 def _describe_offer(words: Words, offer: ModelOffer) -> str:
-    """Returns where a model runs, what it costs and what it takes, as far as that is known."""
+    """Returns where a model runs, what it costs, what it takes and what it can do, as far as that is known."""
     facts = [name_model_place(words, offer.kind, offer.url)]
     if offer.url:
         facts.append(urlsplit(hide_address_secrets(offer.url)).netloc)
@@ -120,6 +120,11 @@ def _describe_offer(words: Words, offer: ModelOffer) -> str:
         facts.append(words("chat_model.context", tokens=offer.context))
     if offer.memory is not None:
         facts.append(words("models.file.memory", size=offer.memory / 1e9))
+    facts += [
+        words(f"chat_model.{name}.{'yes' if able else 'no'}")
+        for name, able in (("images", offer.takes_images), ("tools", offer.takes_tools), ("thinking", offer.thinks))
+        if able is not None and (able or name != "thinking")
+    ]
     return escape_markdown(" · ".join(facts))
 
 

@@ -22,6 +22,7 @@ from component.settings.budget import (
     draw_toggle,
     forget_wrong,
 )
+from component.settings.memory_place import draw_memory_place
 from component.settings.own_answer import draw_answer_options, reset_answer_options
 from component.settings.own_setting import keep_own, read_own
 from component.settings.picker import draw_picker
@@ -47,6 +48,10 @@ def _name_budgets(*names: str) -> tuple[str, ...]:
     return tuple(f"budget.help.{name}" for name in names) + tuple(f"part.{name}" for name in parts)
 
 
+def _place_memory(name: str, *texts: str) -> Setting:
+    return Setting("memory", (name, *texts), lambda view: draw_memory_place(view, name))
+
+
 SETTINGS = (
     Setting("models", ("models.key", "models.chat", "models.utility", "models.pick.local"), draw_picker),
     Setting("chat", ("own.prompt", "own.temperature", "own.tokens", "own.presets"), draw_answer_options),
@@ -56,6 +61,10 @@ SETTINGS = (
     Setting("context", _name_budgets(*CONTEXT), lambda view: draw_budgets(view.words, CONTEXT)),
     Setting("memory", ("switch.memory_tool_only",), lambda view: draw_toggle(view.words, "memory_tool_only")),
     Setting("memory", _name_budgets(*MEMORY), lambda view: draw_budgets(view.words, MEMORY)),
+    _place_memory("memory.carry", "memory.carry.about"),
+    _place_memory("proposal.first", "proposal.first.about"),
+    _place_memory("memory.takeout", "memory.export", "memory.import"),
+    _place_memory("memory.erase", "memory.erase.one", "memory.erase.all"),
     Setting("retrieval", ("switch.retrieval_first",), lambda view: draw_toggle(view.words, "retrieval_first")),
     Setting("retrieval", _name_budgets("retrieval"), lambda view: draw_budgets(view.words, ("retrieval",))),
     Setting("servers", ("servers.add", "servers.about"), draw_servers),

@@ -32,9 +32,8 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class UsageSum:
-    """The sum of rows. ``usd``: of the rows whose price is known; None where there is none. ``unpriced``: answers and
-    side calls without a known price. Summaries and versions of memory are not among them: their rows hold none.
-    """
+    """The sum of rows. ``usd``: of the rows whose price is known; None where there is none. ``unpriced``: rows without
+    a known price."""
 
     count: int = 0
     prompt_tokens: int = 0
@@ -62,7 +61,7 @@ def add_up(rows: Iterable[UsageRow]) -> UsageSum:
         sum(row.cached_tokens for row in rows),
         sum(row.answer_tokens for row in rows),
         sum(prices) if prices else None,
-        sum(row.usd is None and row.work not in ("summary", "memory") for row in rows),
+        sum(row.usd is None for row in rows),
         sum(row.saved_tokens for row in rows),
         sum(row.cache_usd for row in rows),
     )

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from functools import partial
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, assert_never
 
 from component.work.readiness import Readiness
 from errors import Empty, GieokError, KeyRejected, SessionDeleted, ensure_gieok_error
@@ -387,6 +387,8 @@ def _apply_turn_event(job: Job, event: Event) -> None:
             job.change(report=report.plain())
         case TurnQuestions() | Done() | Failed():
             job.change(end=event)
+        case _:
+            assert_never(event)
 
 
 def read_sampled_calls(artifact: Mapping[str, Any] | None) -> tuple[tuple[str, str], ...]:

@@ -20,20 +20,21 @@ import private
 from errors import BackupTaken, BadBackup, FileTaken, FileUnwritten, NotSqlite
 from model.choice.kept import KEY_FILE
 from settings import Settings
-from store.database.engine import find_leftover_file
+from store.database.engine import file_of, find_leftover_file, parse_database_url
 
 FORM = "gieok-backup-1"
 """The comment of the file, by which a backup is known."""
 LEFT_OUT = frozenset({"weights", "memory", "lock", KEY_FILE})
 """Files and folders of the data folder that no backup has."""
+DATABASE = "gieok.db"
+"""The name of the conversations in a backup, and in the data folder without ``DATABASE_URL``."""
 JOURNALS = ("-wal", "-shm", "-journal", ".lock")
 
 
 def back_up(settings: Settings, file: Path) -> int:
     """Writes the backup, which only the user may read; returns its bytes. Raises ``NotSqlite`` where the conversations
     lie on a database server, ``FileTaken``, ``FileUnwritten``, and ``BadBackup`` for a database that is damaged."""
-    if settings.database_url is not None:
-        raise NotSqlite
+    database = _find_database(settings)
     if file.exists():
         raise FileTaken(path=str(file))
     new = file.with_name(f"{file.name}.{os.getpid()}.new")
@@ -41,9 +42,8 @@ def back_up(settings: Settings, file: Path) -> int:
         private.make_file(new)
         with zipfile.ZipFile(new, "w", zipfile.ZIP_DEFLATED) as archive, _make_backup_folder(settings) as folder:
             archive.comment = FORM.encode()
-            for path in _list_files(settings.data_dir):
-                name = path.relative_to(settings.data_dir).as_posix()
-                archive.write(_copy_database(path, Path(folder)) if path.suffix == ".db" else path, name)
+            for name, path in _name_files(settings.data_dir, database):
+                archive.write(_copy_database(path, Path(folder)) if name.endswith(".db") else path, name)
         new.rename(file)
     except OSError as error:
         raise FileUnwritten(path=str(file), reason=error.strerror or str(error)) from error
@@ -54,9 +54,10 @@ def back_up(settings: Settings, file: Path) -> int:
 
 def restore_backup(settings: Settings, file: Path) -> int:
     """Puts a backup into the data folder; returns the number of files. Everything is checked before anything is put.
-    Raises ``BackupTaken`` where conversations are there already, ``BadBackup`` and ``FileUnwritten``."""
-    target = settings.data_dir
-    if any(target.glob("*.db")):
+    Raises ``NotSqlite`` where the conversations lie on a database server, ``BackupTaken`` where conversations are there
+    already, ``BadBackup`` and ``FileUnwritten``."""
+    target, database = settings.data_dir, _find_database(settings)
+    if any(target.glob("*.db")) or database.exists():
         raise BackupTaken(place=str(target))
     try:
         private.make_folder(target)
@@ -68,8 +69,9 @@ def restore_backup(settings: Settings, file: Path) -> int:
                 _check_database(path)
             private.restrict_folder_to_owner(folder)
             entries = sorted(folder.iterdir(), key=lambda path: path.suffix == ".db")  # whole where a database is
+            private.make_folder(database.parent)
             for entry in entries:
-                shutil.move(entry, target / entry.name)
+                shutil.move(entry, database if entry.name == DATABASE else target / entry.name)
             return sum(not item.is_dir() for item in archive.infolist())
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
         raise BadBackup(file=str(file), reason=str(error)) from error
@@ -80,6 +82,25 @@ def restore_backup(settings: Settings, file: Path) -> int:
 def _make_backup_folder(settings: Settings) -> tempfile.TemporaryDirectory[str]:
     """Returns a private folder beside the data: what is put together there can be moved into place at once."""
     return tempfile.TemporaryDirectory(prefix=".backup-", dir=settings.data_dir)
+
+
+def _find_database(settings: Settings) -> Path:
+    """Returns the file of the conversations, which may lie outside of the data folder. Raises ``NotSqlite``."""
+    file = file_of(parse_database_url(settings.database))
+    if file is None:
+        raise NotSqlite
+    return file.absolute()
+
+
+def _name_files(folder: Path, database: Path) -> Iterator[tuple[str, Path]]:
+    """Yields the files of a backup by their names in it, where the database of the conversations has one name wherever
+    it lies. A database of that name that is not in use is left out."""
+    if database.exists():
+        yield DATABASE, database
+    for path in _list_files(folder):
+        name = path.relative_to(folder).as_posix()
+        if name != DATABASE and path.absolute() != database:
+            yield name, path
 
 
 def _list_files(folder: Path) -> Iterator[Path]:

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, assert_never
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -21,7 +21,20 @@ from errors import Empty, GieokError
 from graph.context.prompt import render_passage_places
 from graph.tool.question.ask import Ask
 from graph.turn.agent import Agent, private_agent
-from graph.turn.event import ContextBuilt, Done, Event, Failed, SummaryMade, Token, ToolFinished, TurnQuestions
+from graph.turn.event import (
+    ContextBuilt,
+    Done,
+    Event,
+    Failed,
+    SummaryLater,
+    SummaryMade,
+    SummaryStarted,
+    Thought,
+    Token,
+    ToolFinished,
+    ToolStarted,
+    TurnQuestions,
+)
 from graph.turn.memory.confirm import open_asks
 from model.modelset import ModelSet
 from server import waiting
@@ -220,6 +233,10 @@ class Terminal:
                 self._show_failure(event.code, event.message, event.values)
                 if event.retryable:
                     self.note(self.say("chat.retry"))
+            case TurnQuestions() | Thought() | ToolStarted() | SummaryStarted() | SummaryLater():
+                pass  # the questions are asked once the run has ended (``answer_asks``)
+            case _:
+                assert_never(event)
 
     def _show_away(self, away: bool) -> None:
         """Notes once that long-term memory cannot be reached."""

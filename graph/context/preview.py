@@ -112,7 +112,7 @@ def next_prompt(
     tools = [*own, *outside.list_outside_tools(engine, models)]
     limits = TurnContext(models, engine.settings, inputs=inputs).limits()
     seen = Request(session.id)
-    if models.profile.images:
+    if models.takes_images:
         seen = add_stored_images(engine, session, number, seen)
     return build_turn_prompt(
         messages,

@@ -1,18 +1,74 @@
-"""How often lines of memory stood in prompts, out of the reports and the texts that the record keeps of them."""
+"""Which lines of memory prompts held and answers show, and how often they stood in prompts: out of the reports and the
+texts that the record keeps of them."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from errors import SessionUnknown
 from graph.turn.process.engine import TurnEngine
+from memory.line import has_whole_value, strip_line_turns
 from memory.state import MemoryLine
+from text.fact.fact import find_facts, has_fact_value
 
 PARTS = frozenset({"profile", "memory", "entities"})
 MOST_SESSIONS, MOST_PROMPTS = 50, 500
 """How many conversations are looked at, the last changed first, and how many of their newest prompts in all."""
+
+LEAST_CHARS = 2
+"""Fewest characters of a value that tells where it comes from: one digit stands in many answers by chance."""
+_DAY = re.compile(r"^\d{4}-\d\d-\d\d: ")
+_NEXT_ENTITY = re.compile(r", (?=[^,:]{1,60}: )")
+
+
+@dataclass(frozen=True, slots=True)
+class ShownValue:
+    """A value of memory that an answer shows. ``line``: the line that it stood in, as the prompt had it."""
+
+    value: str
+    line: str
+
+
+def has_memory(report: Mapping[str, Any] | None) -> bool:
+    """Returns whether a prompt held memory."""
+    return any(part["name"] in PARTS for part in (report or {}).get("parts", ()))
+
+
+def find_shown_values(
+    report: Mapping[str, Any] | None, given: Mapping[str, str], question: str, answer: str
+) -> list[ShownValue]:
+    """Returns the values of the memory in a prompt that its answer shows and the question did not tell, one for each
+    line; a value that several lines have stands once. ``given``: the texts that prompts got, by mark."""
+    found = dict[str, ShownValue]()
+    for part in (report or {}).get("parts", ()):
+        text = (part.get("text") or given.get(part.get("mark", ""), "")) if part["name"] in PARTS else ""
+        for line in _split_lines(part["name"], text):
+            shown = _find_line_value(line, question, answer)
+            if shown is not None:
+                found.setdefault(shown.casefold(), ShownValue(shown, line))
+    return list(found.values())
+
+
+def _split_lines(name: str, text: str) -> Iterator[str]:
+    """Yields the lines of one part of a prompt, without its heading, bullets, days and turns."""
+    for raw in text.splitlines()[1:]:
+        line = _DAY.sub("", strip_line_turns(raw.removeprefix("- ")).strip())
+        yield from filter(None, _NEXT_ENTITY.split(line) if name == "entities" else [line])
+
+
+def _find_line_value(line: str, question: str, answer: str) -> str | None:
+    """Returns the first value of a line that the answer shows and the question does not; None for none."""
+    _, is_pair, value = line.partition(": ")
+    if is_pair and len(value) >= LEAST_CHARS and has_whole_value(answer, value):
+        return None if has_whole_value(question, value) else value
+    for fact in find_facts(value if is_pair else line):
+        if len(fact.text) >= LEAST_CHARS and has_fact_value(answer, fact) and not has_fact_value(question, fact):
+            return fact.text
+    return None
 
 
 def count_uses(texts: Mapping[str, int], lines: Sequence[MemoryLine]) -> Counter[int]:

@@ -14,7 +14,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, Human
 from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
 
-from errors import AnswerCutOff, EmptyAnswer, FormUnmet, RequestRejected, ToolsUsedUp
+from errors import AnswerCutOff, EmptyAnswer, FormUnmet, ImagesRejected, RequestRejected, ToolsUsedUp
 from graph import choice
 from graph.answer import by_code
 from graph.answer.json_form import JsonForm
@@ -87,16 +87,23 @@ def llm_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, Any]:
         given = prompt()
     except Stopped:
         return {"messages": [make_stopped_answer("")]}
-    if form is None:
-        emit_turn_event(runtime, ContextBuilt(given.report))
     tools = _choose_offered(messages, turn)
     model = choice.prepare_chat_model(turn.models, tools)
     if fields := turn.inputs.client_tools.fields:
         model = model.bind(**fields)
-    if form is None:
-        message = stream_model_answer(model, given.messages, runtime, tools)
-    else:
-        message = _respond_in_form(model, given, runtime, tools, form, language)
+    try:
+        if form is None:
+            emit_turn_event(runtime, ContextBuilt(given.report))
+            message = stream_model_answer(model, given.messages, runtime, tools)
+        else:
+            message = _respond_in_form(model, given, runtime, tools, form, language)
+    except ImagesRejected as error:
+        try:
+            given, message = _respond_without_images(error, model, prompt, runtime, tools)
+        except Stopped:
+            return {"messages": [make_stopped_answer("")]}
+    if turn.notes.images_refused and not message.tool_calls:
+        message = _add_refusal_notice(message, runtime, language)
     if message.tool_calls:
         return {"messages": [message]}
     return {
@@ -106,6 +113,39 @@ def llm_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, Any]:
             message,
         ]
     }
+
+
+def _respond_without_images(
+    error: ImagesRejected,
+    model: Model,
+    prompt: Callable[[], BuiltPrompt],
+    runtime: Runtime[TurnContext],
+    tools: Sequence[Any],
+) -> tuple[BuiltPrompt, AIMessage]:
+    """Returns the prompt without the images that the server refused, and the model's message to it. The further prompts
+    of the turn go without images, too; where the model takes none, those of all later turns.
+
+    Raises the error where the answer has a form, which has no room to say so; and ``Stopped``.
+    """
+    turn = read_turn_context(runtime)
+    turn.notes.images_refused = True
+    if error.values["lasting"]:
+        turn.models.sight.refuse()
+    if turn.inputs.limits.form is not None:
+        raise error
+    given = prompt()
+    emit_turn_event(runtime, ContextBuilt(given.report))
+    return given, stream_model_answer(model, given.messages, runtime, tools)
+
+
+def _add_refusal_notice(message: AIMessage, runtime: Runtime[TurnContext], language: str) -> AIMessage:
+    """Returns a finished answer that says at its end that the model did not get the images; one that was stopped as it
+    is."""
+    if message.response_metadata.get("stopped"):
+        return message
+    notice = f"\n\n{render_prompt('reply_images_refused', language)}"
+    _show_text(runtime, notice)
+    return message.model_copy(update={"content": f"{message.text}{notice}"})
 
 
 def make_stopped_answer(text: str) -> AIMessage:
@@ -137,8 +177,8 @@ def _build_noted_prompt(state: ChatState, turn: TurnContext, found: Sequence[Cha
         layout=choice.choose_prompt_layout(turn.models.profile),
         instructions=turn.inputs.options.system_prompt,
         client_system=turn.inputs.client_system,
-        images=turn.inputs.images,
-        earlier_images=turn.inputs.earlier_images,
+        images=() if turn.notes.images_refused else turn.inputs.images,
+        earlier_images=() if turn.notes.images_refused else turn.inputs.earlier_images,
         past_turns=turn.inputs.past_turns,
     )
     mark = choice.form_mark(turn.models.profile, turn.inputs.tools)

@@ -147,9 +147,8 @@ def _make_summary_in_turn(
             turn.ledger.fail(session_id, chunk, rate, describe_failure(error, find_failure(), turn_number(state)))
         emit_turn_event(runtime, SummaryMade(tuple(chunk), None, False, time.monotonic() - began, error=str(error)))
         return None
-    turn.notes.add_tokens(
-        summary.prompt_tokens, 0, summary.answer_tokens, summary.exact, turn.models, summary.calls, side=True
-    )
+    tokens = (summary.prompt_tokens, summary.cached_tokens, summary.answer_tokens)
+    turn.notes.add_tokens(*tokens, summary.exact, turn.models, summary.calls, side=True)
     if turn.ledger:
         # the usage of this turn has the call
         turn.ledger.add(session_id, chunk, rate, "active", is_counted=False, **ledger_fields(summary))

@@ -58,7 +58,8 @@ class Made:
 
     ``lost``, ``kept``: facts as the original writes them. ``exact``: the server counted the tokens. ``model``: '' when
     no model wrote the summary. ``origin``: ``extracted`` when sentences of the original stand in place of a model's
-    words; ``rejected`` says then why the model's words were not used.
+    words; ``rejected`` says then why the model's words were not used. ``usd``: None where the price is not known;
+    ``cache_usd``: what the provider's cache saved.
     """
 
     record: SummaryRecord
@@ -72,6 +73,9 @@ class Made:
     model: str
     origin: str = "auto"
     rejected: GieokError | None = None
+    cached_tokens: int = 0
+    usd: float | None = None
+    cache_usd: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +136,9 @@ def make_chunk_summary(
             model=draft.model,
             origin="extracted" if by_code or rejected else "auto",
             rejected=rejected,
+            cached_tokens=draft.cached_tokens,
+            usd=draft.usd,
+            cache_usd=draft.cache_usd,
         )
 
 

@@ -25,7 +25,8 @@ def write_model_summary(source: Original, models: ModelSet, stop: threading.Even
     """
     talk = Talk(models, stop, source.build_opening(compute_message_limit(source, models)))
     text = _ask_summary_text(source, talk)
-    return WriterDraft(text, models.side_name, talk.prompt_tokens, talk.answer_tokens, talk.exact, talk.calls)
+    counted = (talk.prompt_tokens, talk.answer_tokens, talk.exact, talk.calls, talk.cached_tokens)
+    return WriterDraft(text, models.side_name, *counted, talk.usd, talk.cache_usd)
 
 
 def _ask_summary_text(source: Original, talk: Talk) -> str:

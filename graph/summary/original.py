@@ -48,6 +48,9 @@ class WriterDraft:
     answer_tokens: int = 0
     exact: bool = True
     calls: int = 0
+    cached_tokens: int = 0
+    usd: float | None = None
+    cache_usd: float = 0.0
 
 
 @dataclass(frozen=True)

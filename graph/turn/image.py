@@ -20,8 +20,8 @@ EARLIER_IMAGES = 4
 def add_stored_images(engine: TurnEngine, session: Session, number: int, request: Request) -> Request:
     """Returns the request with the images that the record has of turn ``number`` and of those before it.
 
-    A model that sees none gets no images of earlier turns. Raises ``ImagesUnsupported`` where images came with the
-    question itself.
+    A model that sees none, or whose server has refused one, gets no images of earlier turns. Raises
+    ``ImagesUnsupported`` where images came with the question itself.
     """
     first = max(1, number - EARLIER_TURNS)
     keys = engine.store.images.find_turn_keys(session.id, session.path, first, number)
@@ -31,7 +31,7 @@ def add_stored_images(engine: TurnEngine, session: Session, number: int, request
         return request
     if own:
         refuse_unseen_images(engine)
-    elif not engine.models().profile.images:
+    elif not engine.models().takes_images:
         return request
     stored = engine.store.images.load(session.id, [*own, *earlier])
     parts = {key: build_image_part(image) for key, image in stored.items()}
@@ -45,7 +45,7 @@ def add_stored_images(engine: TurnEngine, session: Session, number: int, request
 def refuse_unseen_images(engine: TurnEngine) -> None:
     """Raises ``ImagesUnsupported`` where the model sees no images."""
     models = engine.models()
-    if not models.profile.images:
+    if not models.takes_images:
         raise ImagesUnsupported(model=models.name)
 
 

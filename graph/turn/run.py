@@ -190,10 +190,10 @@ def _check_request(engine: TurnEngine, request: Request) -> Request:
     checked_given(request.given)
     system = None if request.system is None else checked_system(request.system)
     images = checked_images(request.images)
-    if images and not (models := engine.models()).profile.images:
+    if images and not (models := engine.models()).takes_images:
         raise ImagesUnsupported(model=models.name)
     earlier = choose_earlier(request.earlier_images, len(images)) if request.earlier_images else ()
-    if earlier and not engine.models().profile.images:
+    if earlier and not engine.models().takes_images:
         earlier = ()
     checked = replace(request, system=system, limits=request.limits.validate_limits())
     return replace(checked, images=images, earlier_images=earlier)

@@ -24,7 +24,7 @@ from graph.turn.request import NO_LIMITS, AnswerLimits
 from model.call.stream import read_token_usage
 from model.choice import kept
 from model.modelset import ModelSet
-from model.price import compute_call_price
+from model.price import price_model_call
 from settings import Settings, load_current_settings
 from store.record import TurnRow
 from store.session.options import DEFAULT, AnswerOptions
@@ -40,7 +40,8 @@ class Notes:
     """The sums of one turn: calls, tokens and cost, tool steps, the last report with its system prompt, the time of the
     first token. ``compute_call_price`` is None when a price is unknown. ``has_foreign``: a prompt of this run held text
     of others.
-    ``thought``, ``thought_seconds``: what the model thought before its answer and its tool calls, and how long."""
+    ``thought``, ``thought_seconds``: what the model thought before its answer and its tool calls, and how long.
+    ``images_refused``: the model's server did not take the turn's images, so that its prompts go without them."""
 
     prompt_tokens: int = 0
     cached_tokens: int = 0
@@ -59,6 +60,7 @@ class Notes:
     has_foreign: bool = False
     thought: str = ""
     thought_seconds: float = 0.0
+    images_refused: bool = False
 
     def add(self, message: AIMessage, models: ModelSet) -> None:
         """Adds one model call."""
@@ -83,11 +85,10 @@ class Notes:
         self.exact = self.exact and exact
         self.last_prompt_tokens = self.last_prompt_tokens if side else prompt
         name = models.side_name if side else models.name
-        price = 0.0 if models.alone else compute_call_price(name, prompt, cached, answer, url=models.url)
+        price, saved = price_model_call(models, name, prompt, cached, answer)
         self.usd = None if price is None or self.usd is None else self.usd + price
         self.model = self.model if side else name
-        if cached and price is not None and not models.alone:
-            self.cache_usd += (compute_call_price(name, prompt, 0, answer, url=models.url) or price) - price
+        self.cache_usd += saved
 
     def usage(self) -> TurnUsage:
         counted = (self.prompt_tokens, self.cached_tokens, self.answer_tokens, self.calls, self.exact, self.usd)

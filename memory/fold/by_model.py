@@ -20,7 +20,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 import prompt
 from errors import ModelOutputError, UpstreamError
 from memory.fold.fold_input import FoldInput, abridge_text, held_by, join_memory_text
-from memory.fold.folded import MOST_SENTENCES, Folded
+from memory.fold.folded import MOST_SENTENCES, Folded, read_fold_cost
 from memory.line import is_same_line, letters_of, strip_line_turns
 from memory.state import KEY_CHARS, MOST_ENTITIES, VALUE_CHARS, Entity, add_entity, same_key
 from model.call.json_reply import build_response_format, find_valid_object
@@ -73,10 +73,12 @@ def fold_by_model(
         answer_tokens=talk.answer_tokens,
         calls=talk.calls,
         model=models.side_name,
+        cached_tokens=talk.cached_tokens,
+        usd=talk.usd,
+        cache_usd=talk.cache_usd,
     )
     if fault := draft.fault(source, models, room):
-        cost = {"seconds": folded.seconds, "prompt_tokens": folded.prompt_tokens, "answer_tokens": folded.answer_tokens}
-        raise source.make_rejection(fault, {**cost, "calls": folded.calls, "model": folded.model})
+        raise source.make_rejection(fault, read_fold_cost(folded))
     return folded
 
 

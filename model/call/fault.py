@@ -20,6 +20,7 @@ from errors import (
     ContextOverflow,
     ContextTooLong,
     GieokError,
+    ImagesRejected,
     KeyRejected,
     ModelBroken,
     ModelOverloaded,
@@ -41,6 +42,24 @@ _OVER = re.compile(r"maximum context length is (?P<limit>\d+) tokens.*?(?:result
 _NO_TOOLS = re.compile(
     r"does not support tool|tools? (?:use |calling )?(?:is|are) not supported|requires --jinja", re.I
 )
+_IMAGE = r"(?:image|vision|visual|multi-?modal)"
+_NO_SUPPORT = (
+    r"(?:not support|unsupported|only support|not enabled|not accept|cannot (?:read|process|handle)|no endpoints found"
+    r"|at most 0|expected .?text|is not a)"
+)
+_NO_IMAGES = re.compile(
+    rf"{_NO_SUPPORT}[^.\n]{{0,80}}{_IMAGE}|{_IMAGE}[^.\n]{{0,80}}{_NO_SUPPORT}|{_IMAGE} input|content must be a string",
+    re.I,
+)
+"""How servers say that a model takes no images: llama.cpp, vLLM, LM Studio, Ollama, OpenAI, OpenRouter, Mistral, Groq,
+DeepSeek."""
+_BAD_IMAGE = re.compile(
+    r"invalid[_ ]image|formats?\b|too (?:large|big|small|many)|exceed|decode|corrupt|download|fetch|base64|pixel"
+    r"|dimension|at most [1-9]|policy|safety",
+    re.I,
+)
+"""Words about the images of one request, which say nothing of others."""
+_ANY_IMAGE = re.compile(rf"\b{_IMAGE}", re.I)
 NO_CREDIT = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
 """OpenAI's codes for an empty account; they come with the status of a rate limit."""
 _PASSING = (408, 409, 425)
@@ -74,6 +93,9 @@ def translate_error(error: Exception, *, url: str, model: str, seconds: float) -
     import openai
 
     if isinstance(error, openai.APIStatusError):
+        refused = _refuses_images(error.status_code, str(error).replace(model, "")) if _has_images(error) else None
+        if refused is not None:
+            return ImagesRejected(url=url, model=model, status=error.status_code, lasting=refused)
         wait = _read_retry_seconds(error.response.headers.get("retry-after", ""))
         return _build_status_error(
             error.status_code, _read_error_body(error), str(error), url=url, model=model, wait=wait
@@ -126,6 +148,23 @@ def _build_status_error(
         return ToolsRejected(url=url, model=model)
     kind = ModelServerError if status >= 500 or status in _PASSING else RequestRejected
     return kind(url=url, status=status, reason=_read_error_reason(body) or _name_http_status(status))
+
+
+def _has_images(error: openai.APIStatusError) -> bool:
+    """Returns whether the refused request held images."""
+    try:
+        return b'"image_url"' in error.request.content
+    except httpx2.RequestNotRead:
+        return False
+
+
+def _refuses_images(status: int, text: str) -> bool | None:
+    """Returns whether a server that refuses a request says that its model takes no images; False where it says that of
+    these images alone, None where it speaks of something else. ``text``: without the model's name, which may hold such
+    a word."""
+    if status in (400, 404, 415, 422, 500, 501) and _NO_IMAGES.search(text) and not _BAD_IMAGE.search(text):
+        return True
+    return False if status in (400, 415, 422) and _ANY_IMAGE.search(text) else None
 
 
 def _read_retry_seconds(header: str) -> int:

@@ -22,6 +22,7 @@ from pydantic import BaseModel, SecretStr, ValidationError
 import private
 from errors import DiskFull, KeyLocked, StoreUnavailable
 from model.choice.choice import KINDS, OPENAI, Choice, Kind
+from model.sight import forget_image_refusals
 from settings import Settings
 from text.clean import parse_json
 
@@ -120,6 +121,8 @@ def save_model_choice(settings: Settings, choice: Choice) -> None:
         place = _keep_key(settings, _Secret(url=hosted_address(choice, settings), key=choice.key.get_secret_value()))
     keyless = replace(choice, key=SecretStr(""), kept_key=choice.kind == "hosted" and place is not None)
     _write_choices(settings, Kept(choice.kind, {**stored.choices, choice.kind: keyless}, place))
+    with suppress(OSError):
+        forget_image_refusals(settings.data_dir)
     if place is None and stored.place is not None:  # last: if the choice cannot be written, its key stays
         _drop_key(settings)
 

@@ -5,18 +5,23 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 from errors import GieokError
 from model.choice import default, kept, resolve
 from model.choice.choice import KINDS, Choice, Kind
 from model.choice.kept import Kept
-from model.choice.probe import Listed
+from model.choice.probe import Listed, fetch_model_facts, fetch_page_facts
 from model.embedded.catalogue import OFFERED, show_name
 from model.price import find_price_rate
+from model.sight import has_refused_images
 from settings import Settings
 
+MOST_ASKED = 8
+"""So many models of a local server are asked for at once."""
 log = logging.getLogger(__name__)
 
 
@@ -24,7 +29,7 @@ log = logging.getLogger(__name__)
 class ModelOffer:
     """A model that can answer. ``url``: up to and including ``/v1``, empty for an embedded one. ``prompt_usd``,
     ``answer_usd``: US dollars per million tokens; ``context``: tokens that it takes; ``memory``: bytes that it needs
-    here. None: not known."""
+    here; ``takes_images``, ``takes_tools``; ``thinks``: whether it can think before it answers. None: not known."""
 
     kind: Kind
     url: str
@@ -33,6 +38,9 @@ class ModelOffer:
     answer_usd: float | None = None
     context: int | None = None
     memory: int | None = None
+    takes_images: bool | None = None
+    takes_tools: bool | None = None
+    thinks: bool | None = None
 
     @property
     def pricing(self) -> Literal["known", "unknown", "none"]:
@@ -95,24 +103,49 @@ def _offer_hosted(settings: Settings, stored: Kept) -> Iterator[ModelOffer]:
             listed = ()
         models = {model.name: model for model in (*named, *resolve.find_chat_models(listed))}
         for name in sorted(models):
-            yield _price_model("hosted", url, models[name])
+            yield _describe_model(settings, "hosted", url, models[name])
 
 
 def _offer_local(settings: Settings, stored: Kept) -> Iterator[ModelOffer]:
     last = stored.last("local").url
     addresses = tuple(dict.fromkeys((*settings.local_servers, *([last] if last else ()))))
     for url, models in resolve.list_local(settings.model_copy(update={"local_servers": addresses})):
-        for model in models:
-            yield _price_model("local", url, model)
+        with ThreadPoolExecutor(MOST_ASKED) as pool:
+            for described in pool.map(partial(_ask_local_facts, url), models):
+                yield _describe_model(settings, "local", url, described)
 
 
 def _offer_embedded(settings: Settings) -> Iterator[ModelOffer]:
     for weights in OFFERED:
         if default.is_here(settings, weights):
-            yield ModelOffer("embedded", "", weights.name, context=weights.context, memory=weights.memory)
+            can = weights.profile
+            able = {"takes_images": can.images, "takes_tools": can.tools == "native"}
+            yield ModelOffer("embedded", "", weights.name, context=weights.context, memory=weights.memory, **able)
 
 
-def _price_model(kind: Kind, url: str, model: Listed) -> ModelOffer:
+def _ask_local_facts(url: str, model: Listed) -> Listed:
+    """Returns a model with what its server's own pages tell of it: Ollama, llama.cpp, LM Studio."""
+    shown = fetch_model_facts(url, "", model.name, resolve.LOCAL_SECONDS)
+    if shown.takes_images is None:
+        shown = fetch_page_facts(url, "", model.name, resolve.LOCAL_SECONDS)
+    known = {
+        name: value
+        for name in ("context", "takes_images", "takes_tools", "thinks")
+        if getattr(model, name) is None and (value := getattr(shown, name)) is not None
+    }
+    return replace(model, **known)
+
+
+def _describe_model(settings: Settings, kind: Kind, url: str, model: Listed) -> ModelOffer:
+    """Returns a listed model with its price, and with what a refusal has taught of it."""
     price = find_price_rate(model.name, url)
-    context = model.context or (price.context if price else None)
-    return ModelOffer(kind, url, model.name, price.prompt if price else None, price.answer if price else None, context)
+    images = model.takes_images
+    if images is None and has_refused_images(settings.data_dir, url, model.name):
+        images = False
+    return ModelOffer(
+        *(kind, url, model.name, price.prompt if price else None, price.answer if price else None),
+        context=model.context or (price.context if price else None),
+        takes_images=images,
+        takes_tools=model.takes_tools,
+        thinks=model.thinks,
+    )

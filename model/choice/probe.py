@@ -20,6 +20,9 @@ _CHATTING = ("chat", "language", "llm", "vlm")
 _SILENT = ("audio", "embedding", "embeddings", "image", "moderation", "rerank", "transcribe", "video")
 """Kinds of models as servers name them: ``_CHATTING`` write text, ``_SILENT`` do not."""
 
+_SEEING = ("image", "multimodal", "vision")
+"""Words by which servers list that a model takes images."""
+
 _FAILED = (httpx2.HTTPError, httpx2.InvalidURL, ValueError)
 """Errors of a request. ``ValueError`` comes from an invalid proxy in the environment."""
 
@@ -38,23 +41,29 @@ class Listed:
     """A model as ``GET /v1/models`` lists it; ``context`` in tokens and ``parse_parameter_count`` where the server
     tells them.
 
-    ``chats``: whether the model answers in text, where the server tells that.
+    ``chats``: whether the model answers in text; ``takes_images``, ``takes_tools``; ``thinks``: whether it can think
+    before it answers. None: not told.
     """
 
     name: str
     context: int | None
     parameters: float | None = None
     chats: bool | None = None
+    takes_images: bool | None = None
+    takes_tools: bool | None = None
+    thinks: bool | None = None
 
 
 @dataclass(frozen=True)
 class ServerFacts:
-    """The facts that a server tells about one model: whether it takes tools, its number of parameters, and whether it
-    takes images. None: not told."""
+    """The facts that a server tells about one model: whether it takes tools, its number of parameters, whether it takes
+    images, whether it can think, its tokens of context. None: not told."""
 
     takes_tools: bool | None = None
     parameters: float | None = None
     takes_images: bool | None = None
+    thinks: bool | None = None
+    context: int | None = None
 
 
 def list_server_models(url: str, key: str, timeout: float) -> tuple[Listed, ...]:
@@ -74,14 +83,17 @@ def list_server_models(url: str, key: str, timeout: float) -> tuple[Listed, ...]
             _read_context_size(entry),
             _read_positive_number(entry.get("meta"), "n_params"),
             _is_chat_model(entry),
+            _takes_images(entry),
+            _takes_tools(entry),
+            _can_think(entry),
         )
         for entry in named
     )
 
 
-def context_size(url: str, key: str, model: str, timeout: float) -> int | None:
-    """Returns the tokens that the model takes, from the servers' own pages: llama.cpp, LM Studio, Ollama. None: not
-    told.
+def fetch_page_facts(url: str, key: str, model: str, timeout: float) -> ServerFacts:
+    """Returns what the servers' own pages tell of a model: its context, and whether it takes images and tools
+    (llama.cpp, LM Studio, Ollama). The first page that tells any of it is the last that is asked for.
 
     Ollama tells the context of loaded models only. For other models the result is the context that Ollama loads by
     default.
@@ -91,14 +103,18 @@ def context_size(url: str, key: str, model: str, timeout: float) -> int | None:
         try:
             answer = _send_probe("GET", root + page, key, timeout)
         except _FAILED:
-            return None
+            return ServerFacts()
         content = _read_json_page(answer) if answer.status_code == 200 else {}
+        images = _takes_images(content)  # llama.cpp: of its one model
         for entry in _find_model_entries(content, model):
-            if size := _read_context_size(entry):
-                return size
+            size, sees = _read_context_size(entry), _takes_images(entry)
+            if size or sees is not None:
+                return ServerFacts(_takes_tools(entry), None, images if sees is None else sees, context=size)
+        if images is not None:
+            return ServerFacts(takes_images=images)
         if page == "/api/ps" and isinstance(content.get("models"), list):
-            return OLLAMA_CONTEXT
-    return None
+            return ServerFacts(context=OLLAMA_CONTEXT)
+    return ServerFacts()
 
 
 def fetch_model_facts(url: str, key: str, model: str, timeout: float) -> ServerFacts:
@@ -112,10 +128,12 @@ def fetch_model_facts(url: str, key: str, model: str, timeout: float) -> ServerF
     capabilities, details = page.get("capabilities"), page.get("details")
     number = _read_positive_number(page.get("model_info"), "general.parameter_count")
     size = details.get("parameter_size") if isinstance(details, dict) else None
-    tools, images = (
-        ("tools" in capabilities, "vision" in capabilities) if isinstance(capabilities, list) else (None, None)
+    tools, images, thinks = (
+        [name in capabilities for name in ("tools", "vision", "thinking")]
+        if isinstance(capabilities, list)
+        else (None, None, None)
     )
-    return ServerFacts(tools, number or parse_parameter_count(size), images)
+    return ServerFacts(tools, number or parse_parameter_count(size), images, thinks)
 
 
 def parse_parameter_count(size: object) -> float | None:
@@ -140,6 +158,43 @@ def _is_chat_model(entry: dict[str, Any]) -> bool | None:
     if isinstance(architecture, dict) and isinstance(architecture.get("output_modalities"), list):
         return "text" in architecture["output_modalities"]
     return kind in _CHATTING if kind in (*_CHATTING, *_SILENT) else None
+
+
+def _takes_images(entry: dict[str, Any]) -> bool | None:
+    """Returns whether a model takes images, from the fields of OpenRouter (architecture.input_modalities), Mistral
+    (capabilities.vision), llama.cpp (modalities.vision), LM Studio (type «vlm» or «llm»), and of gateways that name
+    them alike. OpenAI and vLLM do not tell: None."""
+    architecture, kind = entry.get("architecture"), entry.get("type")
+    inputs = (architecture if isinstance(architecture, dict) else entry).get("input_modalities")
+    if isinstance(inputs, list):
+        return "image" in inputs
+    for name in ("capabilities", "modalities"):
+        able = entry.get(name)
+        if isinstance(able, dict) and isinstance(able.get("vision"), bool):
+            return bool(able["vision"])
+        if isinstance(able, list) and any(word in able for word in _SEEING):
+            return True
+    return kind == "vlm" if kind in ("vlm", "llm") else None
+
+
+def _takes_tools(entry: dict[str, Any]) -> bool | None:
+    """Returns whether a listed model takes tools, from the fields of Mistral (capabilities.function_calling),
+    OpenRouter (supported_parameters) and LM Studio (capabilities)."""
+    able, parameters = entry.get("capabilities"), entry.get("supported_parameters")
+    if isinstance(able, dict) and isinstance(able.get("function_calling"), bool):
+        return bool(able["function_calling"])
+    if isinstance(parameters, list):
+        return "tools" in parameters
+    return True if isinstance(able, list) and ("tool_use" in able or "tools" in able) else None
+
+
+def _can_think(entry: dict[str, Any]) -> bool | None:
+    """Returns whether a listed model can think before it answers, from the fields of OpenRouter (supported_parameters)
+    and Mistral (capabilities.reasoning)."""
+    able, parameters = entry.get("capabilities"), entry.get("supported_parameters")
+    if isinstance(able, dict) and isinstance(able.get("reasoning"), bool):
+        return bool(able["reasoning"])
+    return "reasoning" in parameters if isinstance(parameters, list) else None
 
 
 def _send_probe(method: str, url: str, key: str, timeout: float, json: dict[str, Any] | None = None) -> httpx2.Response:

@@ -19,7 +19,14 @@ from model.call.abort import run_beside_call
 from model.call.stream import stream_answer
 from model.choice import default
 from model.choice.choice import OPENAI
-from model.choice.probe import Listed, ListingRefusal, ServerFacts, context_size, fetch_model_facts, list_server_models
+from model.choice.probe import (
+    Listed,
+    ListingRefusal,
+    ServerFacts,
+    fetch_model_facts,
+    fetch_page_facts,
+    list_server_models,
+)
 from model.embedded import catalogue, llama_server, slot, weights
 from model.embedded.catalogue import WeightsFile
 from model.embedded.prefix import Prefix, Prefixes
@@ -27,6 +34,7 @@ from model.endpoint import Found
 from model.modelset import Kind, ModelSet, SideModel
 from model.profile import SMALL, ProfileChoice, choose_model_profile, written_by_model
 from model.raw import RawClient, Upstream
+from model.sight import Sight, has_refused_images, keep_image_refusal
 from settings import Settings, find_variable_name
 
 OPENAI_MODEL = "gpt-5-mini"
@@ -85,6 +93,7 @@ def resolve_models(
         curator=_build_role_model(found, "curator", settings, prompt_beginnings) if found.curator_model else None,
         curator_profile=found.curator.profile if found.curator else None,
         connect=_make_connection_hook(found, settings, lookup, count) if lookup is not None else None,
+        sight=Sight(partial(keep_image_refusal, settings.data_dir, found.url, found.chat_model)),
     )
 
 
@@ -250,13 +259,17 @@ def _build_found_endpoint(
 ) -> Found:
     name = chosen or offered[0].name
     size = settings.context_size or next((model.context for model in offered if model.name == name), None)
-    if size is None and url != OPENAI:
-        size = context_size(url, key, name, LOCAL_SECONDS)
+    pages = ServerFacts()
+    if url != OPENAI and (size is None or kind == "local"):
+        pages = fetch_page_facts(url, key, name, LOCAL_SECONDS)
     utility = settings.utility_model or (OPENAI_UTILITY if url == OPENAI else name)
     curator = settings.curator_model or name
     names = dict.fromkeys((name, utility, curator))
     choices = {
-        model_name: _choose_server_profile(kind, url, key, model_name, offered, settings) for model_name in names
+        model_name: _choose_server_profile(
+            *(kind, url, key, model_name, offered, settings), pages=pages if model_name == name else ServerFacts()
+        )
+        for model_name in names
     }
     return Found(
         kind=kind,
@@ -266,7 +279,7 @@ def _build_found_endpoint(
         utility_model=utility,
         chat=choices[name],
         utility=_adapt_side_profile(choices[utility], settings),
-        context_size=size or CONTEXT,
+        context_size=size or pages.context or CONTEXT,
         label=f"{name} ({urlsplit(hide_address_secrets(url)).netloc})",
         curator_model="" if curator == name else curator,
         curator=choices[curator],
@@ -281,16 +294,21 @@ def _utility_why(found: Found, settings: Settings) -> SideModel:
 
 
 def _choose_server_profile(
-    kind: Kind, url: str, key: str, name: str, offered: Offered, settings: Settings
+    kind: Kind, url: str, key: str, name: str, offered: Offered, settings: Settings, *, pages: ServerFacts
 ) -> ProfileChoice:
-    """Returns the profile of a server's model. A hosted model takes tools and images; a local server may tell that its
-    model takes none, and the model's size."""
+    """Returns the profile of a server's model. A hosted model takes tools; a local server may tell that its model takes
+    none, and the model's size. A model takes images unless its server tells otherwise, or has refused one before.
+    ``pages``: what the server's own pages tell of it."""
     facts = fetch_model_facts(url, key, name, LOCAL_SECONDS) if kind == "local" else ServerFacts()
-    listed_size = next((model.parameters for model in offered if model.name == name), None)
+    listed = next((model for model in offered if model.name == name), Listed(name, None))
     takes_tools = facts.takes_tools if settings.native_tools is None else settings.native_tools
-    size = facts.parameters or listed_size
+    size = facts.parameters or listed.parameters
+    images = (facts.takes_images, listed.takes_images, pages.takes_images)
+    takes_images = next((known for known in images if known is not None), None)
+    if takes_images is None and has_refused_images(settings.data_dir, url, name):
+        takes_images = False
     return choose_model_profile(
-        settings.model_profile, parameters=size, takes_tools=takes_tools, takes_images=facts.takes_images
+        settings.model_profile, parameters=size, takes_tools=takes_tools, takes_images=takes_images
     )
 
 
@@ -305,7 +323,7 @@ def _resolve_embedded(settings: Settings, progress: Report | None, cancel: threa
     settings = default.fill_weights_settings(settings, known)
     server = llama_server.connect_embedded_server(settings, path)
     name = llama_server.name_embedded_model(settings)
-    context = context_size(server.url, server.key, name, LOCAL_SECONDS) or settings.embedded_context
+    context = fetch_page_facts(server.url, server.key, name, LOCAL_SECONDS).context or settings.embedded_context
     chat, utility = embedded_roles(settings, known)
     return Found(
         kind="embedded",

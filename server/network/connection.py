@@ -1,5 +1,5 @@
-"""The limits of one connection to the endpoint, which hold before any key is looked at: the bytes and the time of a
-request's head, the progress of its body, and how many connections there are.
+"""The limits of one connection to the endpoint or the page, which hold before any key or login is looked at: the bytes
+and the time of a request's head, the progress of its body, and how many connections there are.
 
 uvicorn has none of them for the parser that it uses here (httptools): a head that never ends would fill the memory.
 """

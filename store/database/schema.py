@@ -459,12 +459,16 @@ summary = Table(
     Column("created", Float, nullable=False),
     Column("hint", ExactText, nullable=False, default="", server_default=""),
     Column("is_counted", Boolean, nullable=False, default=True, server_default=true()),
+    Column("cached_tokens", Integer, nullable=False, default=0, server_default="0"),
+    Column("usd", Float),
+    Column("cache_usd", Float, nullable=False, default=0.0, server_default="0"),
     UniqueConstraint("session_id", "branch", "first_turn", "version"),
     Index("summary_created", "created"),
 )
 """``hint``: what the user wanted the writer to look to; empty for a summary that nobody asked for. ``is_counted``:
 its call counts as usage of its own (``store.user.usage``), not in the turn that waited for it, and was made in this
-session.
+session. ``usd``: null where the price is not known, and in rows of earlier versions; ``cache_usd``: what the provider's
+cache saved.
 """
 
 side_call = Table(

@@ -88,7 +88,8 @@ class Ledger:
         """Adds a version of the summary of these turns; returns the version's id.
 
         ``branch``: the branch of the last turn, by default the one on the session's path. ``fields``: record, ahead,
-        origin, hint, model, prompt_tokens, answer_tokens, seconds, kept, lost, error, is_counted.
+        origin, hint, model, prompt_tokens, cached_tokens, answer_tokens, usd, cache_usd, seconds, kept, lost, error,
+        is_counted.
         Raises ``SessionUnknown`` when the session was deleted.
         """
         with self._transaction() as connection:

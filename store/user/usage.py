@@ -25,8 +25,8 @@ _VERSION = memory_table.version.c
 class UsageRow:
     """The calls of one turn, of one summary or version of memory that a model wrote, or of one piece of side work.
     ``moment``: Unix seconds. ``model``: empty in rows of versions that did not note it. ``usd``: None where the price
-    is not known. ``saved_tokens``: what the last prompt was shorter by than with the whole history; ``cache_usd``: what
-    the provider's cache saved."""
+    is not known, or was not noted by the version that wrote the row. ``saved_tokens``: what the last prompt was shorter
+    by than with the whole history; ``cache_usd``: what the provider's cache saved."""
 
     moment: float
     session_id: str
@@ -127,15 +127,13 @@ def _usage_of_turn(row: Any) -> UsageRow:
 
 
 def _read_written_summaries(connection: Connection, moment: float) -> list[UsageRow]:
+    columns = (_SUMMARY.created, _SUMMARY.session_id, _SESSION.title, _SUMMARY.model)
+    counts = (
+        *(_SUMMARY.prompt_tokens, _SUMMARY.cached_tokens, _SUMMARY.answer_tokens),
+        *(_SUMMARY.usd, _SUMMARY.cache_usd),
+    )
     query = (
-        select(
-            _SUMMARY.created,
-            _SUMMARY.session_id,
-            _SESSION.title,
-            _SUMMARY.model,
-            _SUMMARY.prompt_tokens,
-            _SUMMARY.answer_tokens,
-        )
+        select(*columns, *counts)
         .join(schema.session, _SESSION.id == _SUMMARY.session_id)
         .where(_SUMMARY.created >= moment, _SUMMARY.prompt_tokens > 0, _SUMMARY.is_counted)
         .where(build_owner_condition(connection, _SESSION.owner))
@@ -143,7 +141,8 @@ def _read_written_summaries(connection: Connection, moment: float) -> list[Usage
     return [
         UsageRow(
             *(row.created, row.session_id, row.title, "summary", row.model or ""),
-            *(row.prompt_tokens, 0, row.answer_tokens, None),
+            *(row.prompt_tokens, row.cached_tokens, row.answer_tokens, row.usd),
+            cache_usd=row.cache_usd,
         )
         for row in connection.execute(query)
     ]
@@ -161,7 +160,9 @@ def _read_written_memory(connection: Connection, moment: float) -> list[UsageRow
     return [
         UsageRow(
             *(row.created, row.session, row.title, "memory", str(cost.get("model") or "")),
-            *(int(cost["prompt_tokens"]), 0, int(cost.get("answer_tokens") or 0), None),
+            *(int(cost["prompt_tokens"]), int(cost.get("cached_tokens") or 0), int(cost.get("answer_tokens") or 0)),
+            cost.get("usd"),
+            cache_usd=float(cost.get("cache_usd") or 0.0),
         )
         for row, cost in found
         if cost.get("prompt_tokens")

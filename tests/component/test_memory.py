@@ -11,6 +11,10 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 import settings
+from component.page import point
+from component.page.catalogue import Words
+from component.settings import memory_place
+from component.settings.options import QUERY
 from component.work import resource
 from errors import StoreUnavailable
 from memory import Memory
@@ -24,6 +28,7 @@ from tests.memory.models import faithful, reply, saying
 from tests.test_app import APP, texts
 from tests.wait import until
 
+ENGLISH = Words("en")
 TAB = {"ko": "기억", "en": "Memory"}
 
 
@@ -276,6 +281,57 @@ def test_the_switch_is_not_offered_when_the_settings_say_no(monkeypatch: pytest.
     assert "GIEOK_USER_MEMORY=false" in said(at)
     assert "memory-carry" not in str([toggle.key for toggle in at.toggle])
     assert "$500" not in said(at)
+
+
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        ("between chats", "memory.carry"),
+        ("ask me before", "proposal.first"),
+        ("export", "memory.takeout"),
+        ("erase", "memory.erase"),
+    ],
+)
+def test_the_settings_window_finds_what_is_set_beside_the_memory_and_leads_there(query: str, name: str) -> None:
+    at = click(page(remembered(), "en"), "open-options-window")
+    at.text_input(key=QUERY).set_value(query).run()
+    places = [each for each in at.button if str(each.key).startswith("options-go-")]
+    assert [each.label for each in places] == [ENGLISH(name)]
+    at = click(at, str(places[0].key))
+    assert at.session_state[point.KEY][1] == memory_place.PLACES[name]
+    assert QUERY not in at.session_state or not [each for each in at.text_input if each.key == QUERY]
+
+
+def test_the_settings_window_leads_to_no_memory_that_is_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIEOK_MEMORY", "false")
+    settings.load_current_settings.cache_clear()
+    at = AppTest.from_file(APP, default_timeout=60)
+    at.session_state["options-open"] = "memory"
+    at = click(at.run(), "open-options-window")
+    assert not [each for each in at.button if str(each.key).startswith("options-go-")]
+
+
+def test_an_answer_that_shows_values_of_memory_has_chips_that_open_their_lines(serve: Serve) -> None:
+    serve(lambda _: "They cost $100, $200, $300, $400, so $1,000 in all.", faithful)
+    session = remembered()
+    done(list(resource.find_user_agent().run(session, "What do the first four cost?")))
+    at = page(session, "en")
+    chips = [each for each in at.button if str(each.key).startswith("from-memory-7-")]
+    assert len(chips) == 4
+    assert "$100" in chips[0].label
+    at = click(at, str(chips[1].key))
+    assert at.text_input(key="known-query").value == "$200"
+    assert "item 2" in said(at)
+    rows = [each for each in at.button if str(each.key).startswith("known-forget-")]
+    assert len(rows) == 2, "the value, and the sentence that it stands in"
+
+
+def test_an_answer_that_shows_nothing_of_memory_has_no_chip(serve: Serve) -> None:
+    serve(lambda _: "It costs $100.", faithful)
+    session = remembered()
+    done(list(resource.find_user_agent().run(session, "Does the first one cost $100?")))
+    at = page(session, "en")
+    assert not [each for each in at.button if str(each.key).startswith("from-memory-")]
 
 
 def test_erasing_asks_first_and_leaves_nothing() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from pydantic import SecretStr
 from streamlit.testing.v1 import AppTest
 
 import settings
@@ -12,15 +13,20 @@ from component.settings.model_switch import ASKED
 from component.widget.moment import format_reader_moment
 from component.work import resource
 from component.work.side_call import SideCall
+from model.choice import kept
+from model.choice.choice import OPENAI, Choice
 from model.choice.kept import Kept
 from model.choice.model_offer import list_offers, read_choice
+from model.sight import keep_image_refusal
 from tests.component.test_offer import run
+from tests.model.test_resolve import Start, offering, start
 from tests.stub.reply import said
 from tests.stub.upstream import Upstream
 from tests.test_app import page, say, session_of, store, texts
 from tests.wait import until
 
 pytestmark = pytest.mark.usefixtures("fresh")
+__all__ = ["start"]
 FIRST, SECOND = "first-model", "second-model"
 
 
@@ -147,9 +153,65 @@ def test_a_hosted_model_has_its_price_and_a_local_one_none(upstream: Upstream, m
     }
 
 
-def test_a_stored_key_goes_to_no_other_address(upstream: Upstream) -> None:
-    from model.choice.choice import Choice
+@pytest.fixture
+def openai_away(upstream: Upstream, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key for OpenAI that was entered in the page and is not in use; its list of models cannot be reached."""
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
+    base = settings.load_current_settings()
+    kept.save_model_choice(base, Choice("hosted", OPENAI, key=SecretStr("sk-of-a-test"), chat_model="gpt-5-mini"))
+    kept.restore_settings_model(base)
 
+
+def test_a_hosted_model_shows_its_price_and_its_context(openai_away: None, upstream: Upstream) -> None:
+    offers = list_offers(settings.load_current_settings(), kept.load_model_choices(settings.load_current_settings()))
+    (mini,) = [offer for offer in offers if offer.name == "gpt-5-mini"]
+    assert mini.pricing == "known"
+    assert mini.prompt_usd == pytest.approx(0.25)
+    assert mini.answer_usd == pytest.approx(2.0)
+    (caption,) = [each for each in captions(opened(page("en-US"))) if "api.openai.com" in each]
+    assert "$0.25 in, $2.00 out per million tokens" in caption
+    assert "400,000 tokens of context" in caption
+
+
+def test_the_list_says_what_each_model_can_where_its_server_tells(upstream: Upstream) -> None:
+    upstream.facts = {
+        FIRST: {},
+        SECOND: {
+            "architecture": {"input_modalities": ["text", "image"]},
+            "supported_parameters": ["tools", "reasoning"],
+        },
+    }
+    assert captions(opened(page("en-US")))[1].endswith("sees images · calls tools · can think first")
+    upstream.facts[SECOND] = {"capabilities": {"vision": False, "function_calling": False, "reasoning": False}}
+    assert captions(opened(page("ko-KR")))[1].endswith("이미지를 못 봄 · 도구를 직접 쓰지 못함")
+    upstream.facts[SECOND] = {}
+    assert captions(opened(page("en-US")))[1].endswith(upstream.url[7:-3])
+
+
+def test_a_local_server_s_own_pages_say_what_its_models_can(start: Start) -> None:
+    pages = {
+        **offering("seeing", "plain"),
+        "/api/v0/models": {
+            "data": [
+                {"id": "seeing", "type": "vlm", "capabilities": ["tool_use"], "max_context_length": 9000},
+                {"id": "plain", "type": "llm", "max_context_length": 8000},
+            ]
+        },
+    }
+    found = list_offers(settings.load_settings(local_servers=(start(pages),)), Kept())
+    assert [(offer.name, offer.context, offer.takes_images, offer.takes_tools) for offer in found] == [
+        ("seeing", 9000, True, True),
+        ("plain", 8000, False, None),
+    ]
+
+
+def test_a_model_that_refused_an_image_is_offered_as_one_that_sees_none(upstream: Upstream) -> None:
+    base = settings.load_current_settings()
+    keep_image_refusal(base.data_dir, upstream.url, SECOND)
+    assert {offer.name: offer.takes_images for offer in list_offers(base, Kept())} == {FIRST: None, SECOND: False}
+
+
+def test_a_stored_key_goes_to_no_other_address(upstream: Upstream) -> None:
     stored = Kept("hosted", {"hosted": Choice("hosted", "https://one.example/v1", kept_key=True)}, "file")
     model = {"kind": "hosted", "url": "https://one.example/v1", "name": "m"}
     own, other = (

@@ -35,9 +35,9 @@ def test_the_sum_says_what_was_saved_and_what_has_no_price() -> None:
     assert (add_up([row(usd=None)]).usd, add_up([row(usd=0.0)]).usd) == (None, 0.0)
 
 
-def test_a_side_call_without_a_price_has_none_and_a_summary_is_left_out() -> None:
-    rows = [row(), *(replace(row(usd=None), work=work) for work in ("tracker", "curator", "summary"))]
-    assert add_up(rows).unpriced == 2, "nothing notes what a summary cost"
+def test_work_without_a_price_has_none() -> None:
+    rows = [row(), *(replace(row(usd=None), work=work) for work in ("tracker", "curator", "summary", "memory"))]
+    assert add_up(rows).unpriced == 4
     priced = replace(row(), work="tracker")
     lines = list(csv.DictReader(io.StringIO(write_csv([priced, rows[1]], UTC))))
     assert [line["usd"] for line in lines] == [""], "a sum of some prices is no price"

@@ -22,6 +22,13 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 
+POINTED = """(selector) => {
+  window.pointing?.disconnect();
+  window.pointed = false;
+  window.pointing = new MutationObserver(() => { window.pointed ||= Boolean(document.querySelector(selector)); });
+  window.pointing.observe(document.body, { subtree: true, attributes: true, attributeFilter: ["class"] });
+}"""
+"""Notes that a place is marked, which ends by itself after three seconds; forgets the place before."""
 SAID = (
     "여행 예산은 1,500,000원이고 도시는 3곳이야",
     "출발일은 12월 24일이고 인원은 4명이야",
@@ -116,6 +123,30 @@ def test_six_turns_become_a_memory_that_can_be_edited_pinned_and_undone(
     expect(panel).not_to_contain_text("조용한 숙소를")
     panel.get_by_role("button", name="고정 해제").click()
     expect(panel.locator("[class*='st-key-statement-pinned']")).to_have_count(0)
+
+
+def test_the_settings_window_leads_to_each_setting_beside_the_memory(
+    visit: Visit, talked: Callable[[str], str]
+) -> None:
+    person = visit(path=talked("en"), locale="en-US")
+    for name, place in (
+        ("Share memory between chats", "[class*='memory-carry-']"),
+        ("Ask me before memory is updated", "[class*='memory-first-']"),
+        ("Export and import", ".st-key-takeout"),
+        ("Erase", ".st-key-erase"),
+    ):
+        rested(person)
+        person.page.evaluate(POINTED, f".st-key-panel {place}.gieok-pointed")
+        person.page.locator(".st-key-open-options-window button").click()
+        window = person.page.get_by_role("dialog")
+        search = window.get_by_role("textbox", name="Search settings")
+        expect(search).to_be_visible()
+        rested(person)
+        search.fill(name)
+        search.press("Enter")
+        window.get_by_role("button", name=name, exact=True).click()
+        expect(window).to_be_hidden()
+        person.page.wait_for_function("window.pointed")
 
 
 def test_an_entity_is_changed_and_deleted_by_its_menu_and_back_by_undo(

@@ -172,6 +172,41 @@ def test_the_context_size_is_found_where_each_server_keeps_it(start: Start, page
     assert resolve.find_endpoint(settings.load_settings(local_servers=(url,))).context_size == 8192
 
 
+SEEING = {"architecture": {"input_modalities": ["text", "image"]}}
+
+
+@pytest.mark.parametrize(
+    ("pages", "sees"),
+    [
+        (offering("a"), True),  # nobody knows: the server is asked
+        (offering("a", **SEEING), True),
+        (offering("a", architecture={"input_modalities": ["text"]}), False),
+        (offering("a", capabilities={"completion_chat": True, "vision": False}), False),
+        (offering("a", capabilities={"completion_chat": True, "vision": True}), True),
+        (offering("a", max_model_len=9000) | {"/props": {"modalities": {"vision": False, "audio": False}}}, False),
+        (
+            offering("a") | {"/props": {"modalities": {"vision": True}, "default_generation_settings": {"n_ctx": 9}}},
+            True,
+        ),
+        (offering("a") | {"/api/v0/models": {"data": [{"id": "a", "type": "llm", "max_context_length": 9}]}}, False),
+        (offering("a") | {"/api/v0/models": {"data": [{"id": "b", "type": "llm"}, {"id": "a", "type": "vlm"}]}}, True),
+        (
+            offering("a") | {"/props": {"modalities": "vision"}, "/api/v0/models": {"data": [{"id": "a", "type": 3}]}},
+            True,
+        ),
+    ],
+)
+@pytest.mark.parametrize("kind", ["local", "hosted"])
+def test_a_server_tells_whether_its_model_takes_images(
+    start: Start, not_embedded: None, pages: dict[str, Any], sees: bool, kind: str
+) -> None:
+    url = start(pages)
+    at = {"local_servers": (url,)} if kind == "local" else {"openai_base_url": url}
+    found = resolve.find_endpoint(settings.load_settings(**at))
+    # a hosted server that lists the context is asked for nothing else
+    assert found.chat.profile.images is (sees or (kind == "hosted" and found.context_size == 9000))
+
+
 def test_a_prompt_is_kept_short_for_a_model_that_ollama_has_yet_to_load(start: Start) -> None:
     url = start(offering("a") | {"/api/ps": {"models": []}})
     assert resolve.find_endpoint(settings.load_settings(local_servers=(url,))).context_size == 4096

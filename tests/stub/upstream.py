@@ -42,7 +42,7 @@ class Upstream:
     ``key``: the only bearer token that is taken, or None for any. ``models``: for ``GET /v1/models``. ``tokenizes``:
     whether there is llama.cpp's ``POST /tokenize`` (a token per character). ``port``: any when 0. Record of all
     chat calls: ``requests``; of everything else: ``others``. ``embeds``: answers ``POST /v1/embeddings``. ``silent``:
-    seconds before ``GET /v1/models`` is answered.
+    seconds before ``GET /v1/models`` is answered. ``facts``: what its list tells of a model beside the name.
     """
 
     def __init__(
@@ -58,6 +58,7 @@ class Upstream:
         self.models, self.tokenizes = tuple(models), tokenizes
         self.embeds: Callable[[Json], Reply] | None = None
         self.silent = 0.0
+        self.facts: dict[str, Json] = {}
         self.requests: list[Request] = []
         self.others: list[Request] = []
         self.closed = threading.Event()
@@ -129,7 +130,8 @@ class _Handler(BaseHTTPRequestHandler):
         if self.path == "/v1/models":
             if not self._stay(request, upstream.silent):
                 return None
-            models = [{"id": name, "object": "model", "created": 0, "owned_by": "stub"} for name in upstream.models]
+            plain = {"object": "model", "created": 0, "owned_by": "stub"}
+            models = [{"id": name, **plain, **upstream.facts.get(name, {})} for name in upstream.models]
             return self._json(self._denied(request) or Reply(body={"object": "list", "data": models}))
         self._json(failed(404))
 

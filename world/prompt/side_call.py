@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage
 from errors import GieokError
 from model.call.stream import read_token_usage
 from model.modelset import ModelSet
-from model.price import compute_call_price
+from model.price import price_model_call
 from store.user.usage import SideUsage, SideWork
 from store.world.record import StoryNode
 
@@ -22,15 +22,13 @@ def sum_side_calls(work: SideWork, calls: Iterable[AIMessage], name: str, models
     counted = [(prompt, cached, answer) for prompt, cached, answer, exact in map(read_token_usage, calls) if exact]
     if not counted:
         return None
-    prices, full = list[float | None](), list[float | None]()
-    for prompt, cached, answer in counted:  # one by one: some providers charge more for long prompts
-        prices.append(0.0 if models.alone else compute_call_price(name, prompt, cached, answer, url=models.url))
-        full.append(0.0 if models.alone else compute_call_price(name, prompt, 0, answer, url=models.url))
+    # one by one: some providers charge more for long prompts
+    prices = [price_model_call(models, name, *tokens) for tokens in counted]
     prompt, cached, answer = (sum(column) for column in zip(*counted, strict=True))
-    known = [price for price in prices if price is not None]
+    known = [price for price, _ in prices if price is not None]
     if len(known) < len(prices):
         return SideUsage(work, name, prompt, cached, answer, None)
-    return SideUsage(work, name, prompt, cached, answer, sum(known), sum(price or 0.0 for price in full) - sum(known))
+    return SideUsage(work, name, prompt, cached, answer, sum(known), sum(saved for _, saved in prices))
 
 
 def note_side_calls(note: Callable[[StoryNode, SideUsage], None], node: StoryNode, used: SideUsage | None) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import private
 from door.terminal.backup import FORM, back_up, restore_backup
 from errors import BackupTaken, BadBackup, FileTaken, NotSqlite
 from model.choice.kept import KEY_FILE
@@ -86,10 +87,40 @@ def test_no_file_and_no_conversation_is_replaced(here: Settings, tmp_path: Path)
         restore_backup(here, file)
 
 
+@pytest.mark.parametrize("place", ["elsewhere/mine.sqlite", "here/mine.db", "elsewhere/gieok.db"])
+def test_a_sqlite_file_of_the_users_own_is_backed_up_and_comes_back_where_the_settings_say(
+    tmp_path: Path, place: str
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    own = load_settings(data_dir=tmp_path / "here", database_url=f"sqlite:///{tmp_path / place}")
+    store = Store(own.database).of("me")
+    say(store, store.create_session("en", 0.3, session_id="first").id, "My dog is called Bori.")
+    private.make_folder(own.data_dir)
+    (own.data_dir / "mcp.json").write_text("{}")
+    if place.startswith("elsewhere"):
+        Store(open_settings(own.data_dir).database)  # that of an earlier use, which is not in use
+    back_up(own, tmp_path / "gieok.zip")
+    with pytest.raises(BackupTaken):
+        restore_backup(replace_folder(own, tmp_path / "empty"), tmp_path / "gieok.zip")
+    moved = load_settings(data_dir=tmp_path / "there", database_url=f"sqlite:///{tmp_path / 'far' / 'other.db'}")
+    for there in (moved, open_settings(tmp_path / "plain")):
+        restore_backup(there, tmp_path / "gieok.zip")
+        assert [turn.question for turn in Store(there.database).of("me").turns("first")] == ["My dog is called Bori."]
+        assert (there.data_dir / "mcp.json").exists()
+    assert (tmp_path / "far" / "other.db").exists()
+    assert not list(moved.data_dir.glob("*.db"))
+
+
+def replace_folder(chosen: Settings, folder: Path) -> Settings:
+    return chosen.model_copy(update={"data_dir": folder})
+
+
 def test_a_server_is_backed_up_by_its_own_tools(tmp_path: Path) -> None:
     chosen = load_settings(data_dir=tmp_path, database_url="postgresql://localhost/gieok")
     with pytest.raises(NotSqlite):
         back_up(chosen, tmp_path / "gieok.zip")
+    with pytest.raises(NotSqlite):
+        restore_backup(chosen, tmp_path / "gieok.zip")
     assert list(tmp_path.glob("gieok*")) == []
 
 

@@ -198,6 +198,18 @@ def test_a_taken_port_is_stepped_over() -> None:
         assert free_port(port) > port
 
 
+def test_a_taken_port_of_the_page_and_of_the_endpoint_is_told(look: Callable[..., Found]) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        for name, do in (("port", "next free one"), ("api_port", "GIEOK_API_PORT")):
+            found = look(**{name: port})[name]
+            assert (found.mark, found.data) == ("warn", {"port": port, "free": False})
+            assert str(port) in found.found
+            assert do in found.do
+
+
 @pytest.mark.parametrize("language", ["ko", "en"])
 def test_every_finding_has_words_in_both_languages(language: Any, tmp_path: Path) -> None:
     for finding in run_all_checks(load_settings(data_dir=tmp_path), language, english):

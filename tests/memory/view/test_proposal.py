@@ -46,8 +46,10 @@ def test_nothing_is_written_before_the_yes_and_the_same_as_without_asking_then(t
 
 
 def test_no_takes_the_turns_in_without_a_change(talks: Conversations) -> None:
-    propose(talks)
+    made = propose(talks)
     assert answer(talks, False)
+    [version] = talks.memory.reader.read_versions(talks.tenant, talks.session())
+    assert (version.cost["calls"], version.cost["prompt_tokens"]) == (1, made.folded.prompt_tokens)
     assert talks.view().whole == ""
     assert talks.view().entities == ()
     assert talks.view().waiting == (6,)

@@ -76,14 +76,16 @@ def test_a_summary_counts_when_a_model_wrote_it(store: Store) -> None:
     row |= {"seconds": 0.0, "turns": [1, 2, 3], "version": 1}
     rows = [
         row
-        | {"first_turn": 1, "last_turn": 3, "origin": "auto", "model": "two", "prompt_tokens": 7, "answer_tokens": 8},
+        | {"first_turn": 1, "last_turn": 3, "origin": "auto", "model": "two", "prompt_tokens": 7, "answer_tokens": 8}
+        | {"cached_tokens": 5, "usd": 0.125, "cache_usd": 0.25},
         row | {"first_turn": 4, "last_turn": 6, "origin": "extracted", "prompt_tokens": 0, "answer_tokens": 0},
     ]
     with store.engine.begin() as connection:
         for each in rows:
             connection.execute(schema.summary.insert(), each)
     (read,) = store.usages.read_since(0)
-    assert (read.work, read.model, read.prompt_tokens, read.answer_tokens, read.usd) == ("summary", "two", 7, 8, None)
+    assert (read.work, read.model, read.prompt_tokens, read.answer_tokens) == ("summary", "two", 7, 8)
+    assert (read.cached_tokens, read.usd, read.cache_usd) == (5, 0.125, 0.25)
 
 
 def summarise(store: Store, session: str, first: int, prompt: int, **more: Any) -> None:
