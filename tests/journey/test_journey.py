@@ -448,6 +448,10 @@ def test_an_exported_chat_comes_back_after_it_was_deleted(visit: Visit, tmp_path
     with page.expect_download() as download:
         page.get_by_role("button", name="JSON으로 내보내기").click()
     download.value.save_as(tmp_path / "chat.json")
+    with page.expect_download() as download:
+        page.locator(".st-key-download-html button").click()
+    assert download.value.suggested_filename == "내가 붙인 이름.html"
+    assert "내보냈다가 가져올 질문</p>" in download.value.path().read_text("utf-8")
     page.get_by_role("button", name="닫기", exact=True).click()
     person.choose("삭제")
     expect(page.get_by_role("button", name="되돌리기")).to_be_visible()
