@@ -7,8 +7,9 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import FilePayload, Locator, expect
 
+from bench.imported import exported
 from tests.journey.application import LASTING, App, Person, answer
 from tests.journey.axe import still, violations
 from tests.journey.conftest import Visit
@@ -464,6 +465,33 @@ def test_an_exported_chat_comes_back_after_it_was_deleted(visit: Visit, tmp_path
     chooser.value.set_files(tmp_path / "chat.json")
     page.get_by_role("dialog").get_by_role("button", name="가져오기", exact=True).click()
     expect(person.answer(1)).to_contain_text("내보냈다가 가져올 질문")
+
+
+def test_a_chat_of_another_program_goes_on_with_an_answer_put_right_and_a_turn_taken_back(visit: Visit) -> None:
+    person, own_words = visit(), "서쪽 회의실이 아니라 동쪽 회의실입니다."
+    page = person.page
+    page.locator(".st-key-import button").click()
+    file: FilePayload = {"name": "conversations.json", "mimeType": "application/json", "buffer": exported("ko", 2)}
+    page.get_by_role("dialog").locator("input[type=file]").set_input_files(file)
+    page.get_by_role("dialog").get_by_role("button", name="가져오기", exact=True).click()
+    expect(person.answer(2)).to_contain_text("예산은 14만 원까지")
+    expect(page.locator(".st-key-imported")).to_contain_text("대화 1개")
+
+    def choose(action: str) -> None:
+        person.answer(2).get_by_role("button", name="더 보기").click()
+        page.get_by_role("menuitem", name=action).click()
+
+    choose("답변 고치기")
+    expect(page.get_by_label("답변 고치기")).to_have_value(re.compile("^예산은 14만 원까지"))
+    page.get_by_label("답변 고치기").fill(own_words)
+    page.get_by_role("button", name="이 답변으로").click()
+    expect(person.answer(2)).to_contain_text(own_words)
+    expect(person.answer(2)).to_contain_text("2/2")
+    choose("이 턴 거두기")
+    expect(person.answer(2)).to_have_count(0)
+    page.get_by_role("button", name="그 버전으로 돌아가기").click()
+    expect(person.answer(2)).to_contain_text(own_words)
+    person.ask("그러면 동쪽에서 만나자", 3)
 
 
 HOSTILE = {
