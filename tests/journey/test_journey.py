@@ -122,6 +122,21 @@ def test_a_message_steers_the_running_answer_which_keeps_what_has_arrived(visit:
     assert any("이 답변은 한 단어씩" in str(message) for message in steered[-1] if message["role"] == "assistant")
 
 
+GAPS = """() => {
+  const seen = "p, pre, button, [data-testid=stText], [role=alert]";
+  const boxes = [...document.querySelectorAll(`[class*=st-key-talk-] :is(${seen})`)]
+    .filter((each) => each.checkVisibility()).map((each) => each.getBoundingClientRect());
+  boxes.sort((one, other) => one.top - other.top);
+  let end = boxes[0].top;
+  return boxes.map((box) => {
+    const gap = box.top - end;
+    end = Math.max(end, box.bottom);
+    return gap;
+  });
+}"""
+"""How far below everything before it each piece of the conversation begins."""
+
+
 def test_a_failure_says_what_to_do_and_can_be_tried_again(visit: Visit) -> None:
     person = visit()
     answer = person.ask("실패를 보여줘", 1)
@@ -135,6 +150,7 @@ def test_a_failure_says_what_to_do_and_can_be_tried_again(visit: Visit) -> None:
     badge = person.page.locator(".st-key-header [class*='st-key-chip-']")
     expect(badge).to_have_text(re.compile("마지막 요청 실패"))
     person.ask("이번에는 답해줘", 2)
+    assert max(person.page.evaluate(GAPS)) < 50
     expect(badge).to_have_text(re.compile("stub-model"))
 
 
@@ -376,6 +392,9 @@ def test_what_streamlit_names_in_english_is_named_in_korean(visit: Visit) -> Non
       .map((each) => each.getAttribute("aria-label") ?? each.textContent)
       .filter((name) => /^[ -~]*[a-z]{3}[ -~]*$/i.test(name))"""
     page.wait_for_function(f"() => String(({english})()) === ''")  # they are named a frame after they are drawn
+    ways = page.locator(".st-key-side-pages button p")
+    seen = "each => each.filter(way => way.getBoundingClientRect().width > 9).map(way => way.innerText)"
+    assert ways.evaluate_all(seen) == ["비공개", "문서", "이야기 세계"]
     page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="본문으로 건너뛰기")).to_have_count(1)
     person.panel.get_by_role("tab", name="컨텍스트").click()
