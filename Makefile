@@ -44,6 +44,7 @@ check: install-dev lint types
 lint:
 	$(BIN) -m ruff check .
 	$(BIN) -m ruff format --check .
+	$(VENV)/bin/oxlint .
 
 types:
 	$(BIN) -m mypy .

@@ -111,6 +111,10 @@ def _draw_turns(view: View, turns: list[TurnRow], elsewhere: bool, story: WorldV
             _render_later_turns_bar(view)
             return None
         if job is None:
+            # in place of the running turn: it stood further down if the first turn has left the page since, and would
+            # stay until a run that waits for a summary has ended
+            st.empty()
+            st.empty()
             return None
         draw_question(view, job.question, str(job.turn), _find_job_files(view, job), job.turn)
         return LiveAnswerView(view.words, job)

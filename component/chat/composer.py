@@ -68,6 +68,8 @@ def render_chat_composer(view: View, story: WorldView | None = None) -> None:
                     on_click=job.stop.set,
                     disabled=job.stop.is_set(),
                 )
+            else:
+                st.empty()  # takes the button's place: else it stays until a run that waits for a summary has ended
         if story is None:
             draw_menu_of_tools(view)
             draw_reach(view)

@@ -19,6 +19,7 @@ from component.widget.markdown import escape_markdown, shorten_text
 from component.work import resource
 from component.work.intake import Intake, State, WaitingQuestion
 from errors import DocumentKindUnknown, GieokError, ImagesUnsupported, ImageUnreadable, OutOfRange
+from model.embedded.catalogue import show_name
 from model.modelset import ModelSet
 from retrieval import Added, DocType, Library
 from retrieval.read.address import render_readable_address
@@ -121,7 +122,7 @@ def sort_files(files: Iterable[UploadedFile], models: ModelSet | None, waiting: 
                 found.documents.append(file)
                 continue
             if models is not None and not models.takes_images:
-                raise ImagesUnsupported(model=models.name)
+                raise ImagesUnsupported(model=show_name(models.name))
             if (count := waiting + len(found.images)) >= MOST_MESSAGE_IMAGES:
                 raise OutOfRange(what="number of images", value=count + 1, low=0, high=MOST_MESSAGE_IMAGES)
             found.images.append((name, prepare_image(name, file.getvalue())))

@@ -16,6 +16,7 @@ from errors import GieokError
 from evaluation.judge import calibration
 from evaluation.judge.calibration import Calibration, CalibrationRow, Standing
 from evaluation.judge.judge import PROMPT
+from model.embedded.catalogue import show_name
 from model.modelset import ModelSet
 from model.price import compute_call_price
 from prompt import render_prompt
@@ -42,7 +43,8 @@ def standing_of(view: View, session: Session, judge: str) -> Standing:
 
 def draw_standing(words: Words, standing: Standing, judge: str) -> None:
     """Draws how the judge did, with the mark that its scores carry."""
-    st.markdown(f"{_MARKS[standing]} {escape_markdown(words(f'evaluation.standing.{standing}', name=judge))}")
+    name = show_name(judge)
+    st.markdown(f"{_MARKS[standing]} {escape_markdown(words(f'evaluation.standing.{standing}', name=name))}")
 
 
 def draw_calibration(view: View, session: Session, prefix: str = "") -> None:

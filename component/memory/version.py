@@ -16,6 +16,7 @@ from component.widget.marked import render_marked_facts
 from component.widget.moment import format_reader_moment
 from memory import Entity, MemoryVersion
 from memory.view.recollect import Difference, compare_memory_texts
+from model.embedded.catalogue import show_name
 
 NAME = "versions"
 
@@ -127,7 +128,8 @@ def _format_version_cost(view: View, version: MemoryVersion) -> str:
         return ""
     tokens = int(cost.get("prompt_tokens", 0)) + int(cost.get("answer_tokens", 0))
     seconds = f"{float(cost.get('seconds', 0)):.1f}"
-    text = view.words("memory.cost", calls=cost["calls"], tokens=tokens, seconds=seconds, model=cost.get("model", ""))
+    model = show_name(str(cost.get("model", "")))
+    text = view.words("memory.cost", calls=cost["calls"], tokens=tokens, seconds=seconds, model=model)
     return f"{text} · {view.words('memory.facts', kept=len(version.kept), lost=len(version.lost))}"
 
 

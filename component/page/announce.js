@@ -125,7 +125,8 @@ export default function (component) {
     if (document.querySelector('[data-test-script-state="running"]')) return;
     for (const box of document.querySelectorAll('[data-testid="stMarkdownContainer"] table, [data-testid="stCode"] pre')) {
       const wide = box.scrollWidth > box.clientWidth;
-      if (wide !== (box.tabIndex === 0)) wide ? (box.tabIndex = 0) : box.removeAttribute("tabindex");
+      if (wide && box.tabIndex !== 0) box.tabIndex = 0;
+      if (!wide && box.tabIndex === 0) box.removeAttribute("tabindex");
     }
   };
   const name = () => {

@@ -12,6 +12,7 @@ from component.widget.wait import redraw_when
 from component.work import resource
 from component.work.in_use import Attempt
 from model.choice.choice import Choice
+from model.embedded.catalogue import show_name
 
 TRIED = "models-tried"
 DRAWN = "models-tried-drawn"
@@ -72,7 +73,7 @@ def _draw_attempt(view: View, attempt: Attempt) -> None:
                 st.caption(words("models.test.stopped"))
                 _draw_stays(view)
             elif attempt.trial is not None:
-                message = words("models.works", name=attempt.trial.name, seconds=attempt.trial.seconds)
+                message = words("models.works", name=show_name(attempt.trial.name), seconds=attempt.trial.seconds)
                 st.success(escape_markdown(message), icon=":material/check_circle:")
         if status.is_settled:
             st.session_state[DRAWN] = attempt
@@ -84,4 +85,4 @@ def _draw_attempt(view: View, attempt: Attempt) -> None:
 def _draw_stays(view: View) -> None:
     """Draws which model stays in use, if there is one."""
     if (models := view.status.models) is not None:
-        st.caption(escape_markdown(view.words("models.stays", name=models.name)))
+        st.caption(escape_markdown(view.words("models.stays", name=show_name(models.name))))

@@ -98,11 +98,11 @@ def name_model_place(words: Words, kind: Kind, url: str) -> str:
 
 def draw_profile(words: Words, models: ModelSet) -> None:
     """Draws what every role is trusted with, and why."""
-    writes = words(f"profile.side.{models.side.summaries}", name=models.side_name)
+    writes = words(f"profile.side.{models.side.summaries}", name=show_name(models.side_name))
     for does, why in ((words(f"profile.{models.profile.name}.about"), models.why), (writes, models.side_why)):
         st.caption(escape_markdown(words("profile.line", does=does, why=words(f"profile.why.{why}"))))
     if models.side.summaries == "model":
-        st.caption(escape_markdown(words(f"models.side.{models.utility_why}", name=models.side_name)))
+        st.caption(escape_markdown(words(f"models.side.{models.utility_why}", name=show_name(models.side_name))))
 
 
 def format_retry_label(words: Words, status: ModelStatus) -> str:

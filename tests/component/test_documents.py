@@ -22,6 +22,8 @@ from component.documents.document_list import filter_documents, format_file_size
 from component.work import resource
 from errors import DiskFull
 from graph.answer.documents import look_ups
+from model.choice import resolve
+from model.scripted import ScriptedModel
 from retrieval import Document, Library, library
 from store.turn.image import Images
 from tests.conftest import Serve
@@ -369,6 +371,33 @@ def test_a_damaged_picture_is_refused_at_once_and_the_message_goes_back_into_the
     assert chips(at, "1") == {"환불.md": "description"}
 
 
+def test_a_model_that_sees_no_images_says_so_before_anything_is_sent(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serve(chat, judge)
+    models = resolve.resolve_models(settings.load_current_settings())
+    blind = replace(models, profile=replace(models.profile, images=False))
+    monkeypatch.setattr(resolve, "resolve_models", lambda *_, **__: blind)
+    at = page()
+    box = at.chat_input(key="ask").set_value(QUESTION).upload("photo.png", png()).upload("환불.md", REFUND.encode())
+    assert box.run().chat_input(key="ask").value == QUESTION, "it goes back into the input"
+    settled(at)
+    said = texts(at).replace("\\", "")
+    assert f"{blind.name} 모델은 이미지를 받지 않습니다." in said
+    assert "이미지를 빼거나 이미지를 받는 모델을 고르세요. 보낸 것은 없습니다." in said
+    assert chips(at, "next-0") == {"환불.md": "description"}, "the file that can be read waits for the message"
+    assert store().turns(session_of(at)) == []
+    assert isinstance(blind.chat, ScriptedModel)
+    assert blind.chat.calls == []
+
+
+def png() -> bytes:
+    """A picture."""
+    written = io.BytesIO()
+    Image.new("RGB", (4, 4), "red").save(written, "PNG")
+    return written.getvalue()
+
+
 def test_a_message_whose_image_cannot_be_stored_goes_back_into_the_input(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -377,16 +406,14 @@ def test_a_message_whose_image_cannot_be_stored_goes_back_into_the_input(
     def fail(*_: object) -> None:
         raise DiskFull(path="x", needed="1 MB", free="0")
 
-    written = io.BytesIO()
-    Image.new("RGB", (4, 4), "red").save(written, "PNG")
     with monkeypatch.context() as patch:
         patch.setattr(Images, "attach", fail)
         at = page()
-        at.chat_input(key="ask").set_value(QUESTION).upload("photo.png", written.getvalue()).run()
+        at.chat_input(key="ask").set_value(QUESTION).upload("photo.png", png()).run()
     assert not at.exception
     assert at.chat_input(key="ask").value == QUESTION
     assert store().outbox.of(session_of(at)) == [], "nothing waits unseen"
-    at.chat_input(key="ask").set_value(QUESTION).upload("photo.png", written.getvalue()).run()
+    at.chat_input(key="ask").set_value(QUESTION).upload("photo.png", png()).run()
     settled(at)
     assert [file["name"] for turn in store().turns(session_of(at)) for file in turn.files] == ["photo.png"]
 

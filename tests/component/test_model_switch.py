@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from pydantic import SecretStr
 from streamlit.testing.v1 import AppTest
 
 import settings
+from component.page import window
 from component.settings.model_switch import ASKED
 from component.widget.moment import format_reader_moment
 from component.work import resource
 from component.work.side_call import SideCall
-from model.choice import kept
+from model.choice import kept, resolve
 from model.choice.choice import OPENAI, Choice
 from model.choice.kept import Kept
 from model.choice.model_offer import list_offers, read_choice
+from model.embedded.catalogue import QWEN25
+from model.scripted import build_scripted_models
 from model.sight import keep_image_refusal
 from tests.component.test_offer import run
 from tests.model.test_resolve import Start, offering, start
@@ -221,3 +225,19 @@ def test_a_stored_key_goes_to_no_other_address(upstream: Upstream) -> None:
     assert own is not None
     assert other is not None
     assert (own.kept_key, other.kept_key) == (True, False)
+
+
+def test_a_model_of_the_catalogue_has_its_title_wherever_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    models = replace(build_scripted_models(lambda _: "Yes."), kind="embedded", name=QWEN25.name)
+    monkeypatch.setattr(resolve, "resolve_models", lambda *_, **__: models)
+    at = say(page("en-US"), "Is this a question?")
+    assert in_header(at) == QWEN25.title
+    seen = []
+    for opener in ("model-open", "open-options-window", "open-usage"):
+        at.button(key=opener).click()
+        run(at)
+        seen.append((texts(at) + "".join(each.proto.body for each in at.get("html"))).replace("\\", ""))
+        at.session_state[window.OPENED] = ("", None, None)
+        run(at)
+    assert [QWEN25.title in one for one in seen] == [True, True, True]
+    assert [QWEN25.name in one for one in seen] == [False, False, False]

@@ -161,7 +161,7 @@ def answer(body: dict[str, object]) -> Reply:
     if "<memory>" in material and "<dialogue>" in material:
         return said(folded(material))
     if SLOW in material and "tools" not in body:
-        return said(SUMMARISED).but(silence=60 if "아주" in material else SLOW_SECONDS)
+        return said(SUMMARISED).but(silence=600 if "아주" in material else SLOW_SECONDS)
     if "tools" not in body and TARGET.search(str(messages[-1].get("content"))):
         return said(SUMMARISED)
     last = messages[-1]
@@ -169,6 +169,8 @@ def answer(body: dict[str, object]) -> Reply:
     question = text.rsplit("\n", 1)[-1] if last["role"] == "user" else ""
     if last["role"] == "tool":
         return said(f"계산 결과는 {text} 입니다.")
+    if "생각하고" in question:
+        return said(f"<think>\n무엇을 물었나 봅니다.\n</think>\n\n생각한 답: {question[:200]}")
     if "마크다운" in question:
         return said(MARKDOWN)
     if "넓은" in question:

@@ -49,7 +49,8 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
 
 
 def test_a_tour_with_the_keyboard_alone(visit: Visit) -> None:
-    """Send, stop, edit, branch, search, delete, settings, panel: no mouse, and the cursor is where it is needed."""
+    """Send, stop, edit, branch, search, delete, settings, panel, a story: no mouse, and the cursor is where it is
+    needed."""
     person = visit()
     page, keys, dialog = person.page, person.page.keyboard, person.page.get_by_role("dialog")
     rows = page.locator(".gieok-list .row")
@@ -95,6 +96,43 @@ def test_a_tour_with_the_keyboard_alone(visit: Visit) -> None:
     expect(dialog).to_have_count(0)
     press(person, person.panel.get_by_role("tab", name="요약"), "ArrowRight")
     expect(person.panel.get_by_role("tab", name="기억", selected=True)).to_be_focused()
+    keys.press("Control+k")
+    keys.type("이야기 세계")
+    keys.press("Enter")
+    press(person, page.get_by_role("button", name="준비된 이야기 시작하기"))
+    expect(person.answer(0)).to_contain_text("저녁 안개가 검은 강을 덮는다")
+    press(person, person.input, "End")
+    keys.type("첫 장면을 보여 줘")
+    keys.press("Enter")
+    expect(person.see(1)).to_contain_text("회색 여우가 계단 위에서")
+    expect(person.input).to_be_focused()
+    press(person, person.panel.get_by_role("tab", selected=True), "ArrowRight")
+    expect(person.panel.get_by_role("tab", selected=True)).to_be_focused()
+    expect(person.panel.get_by_role("tab").nth(1)).to_have_attribute("aria-selected", "true")
+
+
+PLACES = ("[data-testid=stSidebar]", ".st-key-header", "[class*=st-key-chat-]", ".st-key-composer", ".st-key-panel")
+"""The parts of the page as the eye goes: from the left to the right, and in the middle from the top to the bottom."""
+PLACE = "(places) => places.find((place) => document.activeElement.closest(place)) ?? null"
+CORNER = "(part) => { const box = part.getBoundingClientRect(); return [box.left, box.top]; }"
+
+
+def test_the_cursor_goes_through_the_page_as_the_eye_does(visit: Visit) -> None:
+    person = visit()
+    page = person.page
+    person.ask("커서가 지나갈 질문입니다", 1)
+    left, top = zip(*(page.locator(place).first.evaluate(CORNER) for place in PLACES), strict=True)
+    assert left[0] < left[1] <= left[2] <= left[3] < left[4]
+    assert top[1] < top[2] < top[3]
+    expect(person.input).to_be_focused()
+    went = [PLACES[3]]
+    for _ in range(200):
+        page.keyboard.press("Tab")
+        place = page.evaluate(PLACE, PLACES)
+        went += [place] if place not in (went[-1], None) else []
+        if len(went) > 1 and went[-1] == went[0]:
+            break
+    assert went == [*PLACES[3:], *PLACES[:4]]
 
 
 @pytest.mark.parametrize("language", ["ko", "en"])

@@ -8,8 +8,9 @@ import threading
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, WebSocketRoute, expect
+from playwright.sync_api import FilePayload, Locator, WebSocketRoute, expect
 
+from bench.imported import exported
 from tests.journey.application import LASTING, App, Person, answer
 from tests.journey.axe import still, violations
 from tests.journey.conftest import Visit
@@ -122,6 +123,21 @@ def test_a_message_steers_the_running_answer_which_keeps_what_has_arrived(visit:
     assert any("이 답변은 한 단어씩" in str(message) for message in steered[-1] if message["role"] == "assistant")
 
 
+GAPS = """() => {
+  const seen = "p, pre, button, [data-testid=stText], [role=alert]";
+  const boxes = [...document.querySelectorAll(`[class*=st-key-talk-] :is(${seen})`)]
+    .filter((each) => each.checkVisibility()).map((each) => each.getBoundingClientRect());
+  boxes.sort((one, other) => one.top - other.top);
+  let end = boxes[0].top;
+  return boxes.map((box) => {
+    const gap = box.top - end;
+    end = Math.max(end, box.bottom);
+    return gap;
+  });
+}"""
+"""How far below everything before it each piece of the conversation begins."""
+
+
 def test_a_failure_says_what_to_do_and_can_be_tried_again(visit: Visit) -> None:
     person = visit()
     answer = person.ask("실패를 보여줘", 1)
@@ -135,6 +151,7 @@ def test_a_failure_says_what_to_do_and_can_be_tried_again(visit: Visit) -> None:
     badge = person.page.locator(".st-key-header [class*='st-key-chip-']")
     expect(badge).to_have_text(re.compile("마지막 요청 실패"))
     person.ask("이번에는 답해줘", 2)
+    assert max(person.page.evaluate(GAPS)) < 50
     expect(badge).to_have_text(re.compile("stub-model"))
 
 
@@ -427,6 +444,9 @@ def test_what_streamlit_names_in_english_is_named_in_korean(visit: Visit) -> Non
       .map((each) => each.getAttribute("aria-label") ?? each.textContent)
       .filter((name) => /^[ -~]*[a-z]{3}[ -~]*$/i.test(name))"""
     page.wait_for_function(f"() => String(({english})()) === ''")  # they are named a frame after they are drawn
+    ways = page.locator(".st-key-side-pages button p")
+    seen = "each => each.filter(way => way.getBoundingClientRect().width > 9).map(way => way.innerText)"
+    assert ways.evaluate_all(seen) == ["비공개", "문서", "이야기 세계"]
     page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="본문으로 건너뛰기")).to_have_count(1)
     person.panel.get_by_role("tab", name="컨텍스트").click()
@@ -500,6 +520,10 @@ def test_an_exported_chat_comes_back_after_it_was_deleted(visit: Visit, tmp_path
     with page.expect_download() as download:
         page.get_by_role("button", name="JSON으로 내보내기").click()
     download.value.save_as(tmp_path / "chat.json")
+    with page.expect_download() as download:
+        page.locator(".st-key-download-html button").click()
+    assert download.value.suggested_filename == "내가 붙인 이름.html"
+    assert "내보냈다가 가져올 질문</p>" in download.value.path().read_text("utf-8")
     page.get_by_role("button", name="닫기", exact=True).click()
     person.choose("삭제")
     expect(page.get_by_role("button", name="되돌리기")).to_be_visible()
@@ -512,6 +536,33 @@ def test_an_exported_chat_comes_back_after_it_was_deleted(visit: Visit, tmp_path
     chooser.value.set_files(tmp_path / "chat.json")
     page.get_by_role("dialog").get_by_role("button", name="가져오기", exact=True).click()
     expect(person.answer(1)).to_contain_text("내보냈다가 가져올 질문")
+
+
+def test_a_chat_of_another_program_goes_on_with_an_answer_put_right_and_a_turn_taken_back(visit: Visit) -> None:
+    person, own_words = visit(), "서쪽 회의실이 아니라 동쪽 회의실입니다."
+    page = person.page
+    page.locator(".st-key-import button").click()
+    file: FilePayload = {"name": "conversations.json", "mimeType": "application/json", "buffer": exported("ko", 2)}
+    page.get_by_role("dialog").locator("input[type=file]").set_input_files(file)
+    page.get_by_role("dialog").get_by_role("button", name="가져오기", exact=True).click()
+    expect(person.answer(2)).to_contain_text("예산은 14만 원까지")
+    expect(page.locator(".st-key-imported")).to_contain_text("대화 1개")
+
+    def choose(action: str) -> None:
+        person.answer(2).get_by_role("button", name="더 보기").click()
+        page.get_by_role("menuitem", name=action).click()
+
+    choose("답변 고치기")
+    expect(page.get_by_label("답변 고치기")).to_have_value(re.compile("^예산은 14만 원까지"))
+    page.get_by_label("답변 고치기").fill(own_words)
+    page.get_by_role("button", name="이 답변으로").click()
+    expect(person.answer(2)).to_contain_text(own_words)
+    expect(person.answer(2)).to_contain_text("2/2")
+    choose("이 턴 거두기")
+    expect(person.answer(2)).to_have_count(0)
+    page.get_by_role("button", name="그 버전으로 돌아가기").click()
+    expect(person.answer(2)).to_contain_text(own_words)
+    person.ask("그러면 동쪽에서 만나자", 3)
 
 
 HOSTILE = {

@@ -17,9 +17,13 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from bench.port import is_taken
-from tests.journey.application import REPEATED, App, Person, answer, free_port, started
+from component.chat.jump import WINDOW
+from graph.context.turns import CHUNK
+from tests.journey.application import REPEATED, SLOW, App, Person, answer, free_port, started
 from tests.journey.conftest import Visit
+from tests.journey.test_reading import talked
 from tests.stub.upstream import Upstream
+from tests.wait import until
 
 pytestmark = pytest.mark.browser
 
@@ -54,14 +58,13 @@ def session_of(person: Person) -> str:
 
 def written(app: App, session: str, number: int) -> None:
     """Waits until the record has the answer of a turn."""
-    until = time.monotonic() + 60
-    while time.monotonic() < until:
+
+    def is_done() -> bool:
         with closing(sqlite3.connect(app.log.parent / "data" / "gieok.db", timeout=60)) as record:
             wanted = "select status from turn where session_id = ? and number = ?"
-            if record.execute(wanted, (session, number)).fetchone() == ("done",):
-                return
-        time.sleep(0.1)
-    raise AssertionError("the answer was not written")
+            return bool(record.execute(wanted, (session, number)).fetchone() == ("done",))
+
+    until(is_done)
 
 
 def slow(person: Person, number: int = 1, how: str = "천천히") -> None:
@@ -130,6 +133,33 @@ def test_an_idle_tab_shows_what_another_one_does_and_keeps_what_is_typed(visit: 
     asking.ask("다른 대화의 질문", 1)
     expect(idle.page.locator(".st-key-sessions")).to_contain_text("다른 대화의 질문")
     expect(idle.input).to_have_value("아직 보내지 않은 글")
+
+
+LEFT_OVER = """() => [...document.querySelectorAll("[data-stale=true]")]
+  .filter((each) => each.textContent.trim() && each.checkVisibility()).map((each) => each.outerHTML.slice(0, 200))"""
+"""What is still to be seen of the run of the page before this one."""
+
+LAST = WINDOW + CHUNK - WINDOW % CHUNK
+"""A turn with which the first one leaves the page, and after which a summary is made."""
+
+
+def test_nothing_of_an_answer_that_grew_stays_while_the_page_waits_for_the_summary_after_it(
+    visit: Visit, app: App
+) -> None:
+    person = visit(path=f"/?s={talked(app, LAST - 1)}")
+    person.see(LAST - 1)
+    person.say(f"곰곰이 생각하고 답해줘, 아주 {SLOW} 질문이야")
+    answer, upstream = person.see(LAST, seconds=60), app.upstream
+    assert upstream is not None
+    until(lambda: [each for each in upstream.requests if SLOW in str(each.body) and "tools" not in each.body])
+    person.page.wait_for_function(f"() => String(({LEFT_OVER})()) === ''")
+    expect(person.page.get_by_role("button", name="중지")).to_have_count(0)
+    thought = answer.get_by_text("초 동안 생각함")
+    expect(thought).to_have_count(1)
+    person.unfold(thought)
+    once = "초 동안 생각함(?:(?!생각한 답).)*무엇을 물었나.*생각한 답(?!.*생각한 답)"
+    expect(answer).to_have_text(re.compile(once, re.S))
+    upstream.hurry()
 
 
 def test_esc_in_the_search_or_while_letters_are_composed_stops_no_answer(visit: Visit) -> None:
