@@ -92,6 +92,12 @@ class Lorebook:
             return frozenset()
         return frozenset(map(reduce_name, self.entries[next(iter(ids))].names))
 
+    @property
+    def constant_tokens(self) -> int:
+        """Returns what the entries take that are always active and take of the budget."""
+        ready = (self.entries[id] for id in self.keyed.always)
+        return sum(one.tokens for one in ready if one.rule and one.rule.constant and not one.rule.budget_free)
+
     @classmethod
     def of(cls, entries: Iterable[LoreEntry], fillers: Names = NOBODY) -> Lorebook:
         """Builds the lorebook of these entries. ``fillers``: the names for the macros ``{{user}}`` and ``{{char}}``."""

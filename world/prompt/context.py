@@ -49,6 +49,7 @@ class Given:
     ``deepest``: the greatest depth in the chat at which an entry may stand. ``names``: for the macros in the
     files; ``moment``: None leaves macros whose text changes as they are. ``before``: the report of the turn before;
     ``first``: the first turn whose words stand in the prompt; ``room``: tokens for lore that stands with these turns.
+    ``constant``: tokens for the entries that are always active, apart from the lorebook's budget.
     """
 
     world: World
@@ -71,6 +72,7 @@ class Given:
     before: Mapping[str, Any] | None = None
     first: int = 0
     room: int = 0
+    constant: int = 0
 
     @property
     def language(self) -> Language:
@@ -142,7 +144,7 @@ def _gather_context_parts(given: Given) -> _Parts:
     candidates = score_lore_candidates(
         lore, given.state, mentioned, given.cosines, given.turn, decision.active, given.moment
     )
-    packed = pack_lore_entries(candidates, budgets.lore, given.deepest)
+    packed = pack_lore_entries(candidates, budgets.lore, given.deepest, given.constant)
     before = (
         read_standing(given.before, lore, given.state.lore, given.first, given.turn) if given.room else StandingLore()
     )
@@ -240,6 +242,7 @@ def _report_world_context(given: Given, parts: _Parts) -> dict[str, Any]:
         "lore": {
             **lore_report(parts.lore, given.lore, parts.mentioned, parts.decision),
             **({"standing": parts.standing.plain} if given.room else {}),
+            **({"constant_budget": given.constant} if given.constant else {}),
         },
     }
 
