@@ -19,6 +19,8 @@ from world.lore.rule import Rule, Source
 
 MOST_STEPS = 16
 """Steps of recursion after which it ends whatever the entries say."""
+NAMED = 2
+"""Messages whose names come before everybody else: the question and the answer before it."""
 How = Literal["constant", "key", "sticky", "activate", "again", "vector"]
 Hindrance = Literal[
     "secondary", "required", "excluded", "chance", "group", "cooldown", "delay", "answers", "once", "trigger",
@@ -116,12 +118,13 @@ class Scan:
 @dataclass(frozen=True, slots=True)
 class Activation:
     """Why an entry is active. ``key``: the one that was found; ``second``: the secondary key that decided; ``step``: of
-    recursion, 0 for the first look."""
+    recursion, 0 for the first look; ``named``: a key stands in the last two messages."""
 
     how: How
     key: str = ""
     second: str = ""
     step: int = 0
+    named: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +207,10 @@ class _Round:
         self._found: list[str] = []
         self._texts: dict[tuple[int, tuple[Source, ...], bool], ScannedText] = {}
         self._taken: set[str] = set()
+        last = scan.messages[:NAMED]
+        self._last = ScannedText(
+            [text for _, text in last], [f"{name}: {text}" if name else text for name, text in last]
+        )
         self._levels = sorted({rule.recursion_delay for rule in book.rules if rule.recursion_delay})
         self._level = self._levels.pop(0) if self._levels else 0
 
@@ -260,7 +267,10 @@ class _Round:
         if key is None:
             return None
         second = self._second(entry, text, key)
-        return None if second is None else self._unless(entry, Activation("key", key.text, second, step))
+        if second is None:
+            return None
+        named = any(one.is_in(self._last) for one in entry.keys)
+        return self._unless(entry, Activation("key", key.text, second, step, named))
 
     def _text(self, rule: Rule, recursed: bool) -> ScannedText:
         """Returns what the rule looks through: messages, texts beside them, and what other entries say."""

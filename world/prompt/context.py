@@ -16,7 +16,7 @@ from model.call.token import estimate_tokens
 from store.world.record import Episode, World
 from text.language import Language
 from world.file.file import STORY, Files
-from world.lore.activation import ActivationDecision, Scan, decide_activation
+from world.lore.activation import NAMED, ActivationDecision, Scan, decide_activation
 from world.lore.lorebook import Lorebook
 from world.lore.macro import NOBODY, Moment, Names, expand_macros
 from world.lore.pack import Packed, pack_lore_entries
@@ -33,8 +33,6 @@ PREFIX = "[--- SAGA Dynamic Context ---]"
 TRACKING = "[--- SAGA State Tracking ---]"
 LATEST: dict[Language, str] = {"ko": "[최신 변경]", "en": "[Latest changes]"}
 LORE: dict[Language, str] = {"ko": "[관련 로어북]", "en": "[Related lorebook]"}
-NAMED = 2
-"""Messages whose names come before everybody else: the question and the answer before it."""
 PAST: dict[Language, str] = {"ko": "[지난 일]", "en": "[What happened]"}
 
 
