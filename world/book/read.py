@@ -22,6 +22,7 @@ from world.book.format.card import VERSIONS
 from world.book.format.risu import is_folder
 from world.book.model import Book, Card, Origin
 from world.book.opened import OpenedFile
+from world.lore.activation import is_tag_id
 from world.lore.decorator import read_decorators
 from world.lore.macro import KNOWN, read_macros
 from world.lore.pattern import compile_pattern
@@ -135,9 +136,11 @@ def _merge_rules(usual: Rule, told: Rule) -> Rule:
 
 
 def _without_effect(entry: LoreEntry) -> Iterator[tuple[str, str]]:
-    """Yields what of an entry does nothing: patterns that are not understood, unknown decorators and macros."""
+    """Yields what of an entry does nothing: patterns that are not understood, tags that only another
+    installation knows, unknown decorators and macros."""
     rule = rule_of(entry)
     yield from (("regex", key) for key in (*rule.patterns, *rule.secondary) if _is_unknown(key))
+    yield from (("tag_id", tag) for tag in rule.tags if is_tag_id(tag))
     field = next((one for one in ("content", "text", "entry") if one in entry.extra["entry"]), "content")
     written = str(entry.extra["entry"].get(field, ""))
     yield from (("decorator", name) for name in read_decorators(written, Rule()).unknown)

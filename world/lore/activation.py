@@ -8,6 +8,7 @@ the turn and the answer's number among its siblings, so a request is decided the
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -420,10 +421,22 @@ def _find_hindrance(entry: KeyedEntry, scan: Scan, timing: _Timing) -> tuple[Hin
 
 def _is_for_others(rule: Rule, scan: Scan) -> bool:
     """Returns whether the rule's filter keeps the story's character out. Nothing is filtered where neither is known."""
-    for wanted, here in ((rule.characters, scan.names), (rule.tags, scan.tags)):
-        if wanted and here and bool(here & set(map(fold_name, wanted))) == rule.outsiders:
+    names = set(map(loosen_name, rule.characters)) | {loosen_name(one).rstrip("0123456789") for one in rule.characters}
+    tags = {fold_name(one) for one in rule.tags if not is_tag_id(one)}
+    for wanted, here in ((names, set(map(loosen_name, scan.names))), (tags, scan.tags)):
+        if wanted and here and bool(here & wanted) == rule.outsiders:
             return True
     return False
+
+
+def loosen_name(name: str) -> str:
+    """Returns the name of a character, or of SillyTavern's file with it, in the form in which the two are compared."""
+    return re.sub(r"^default_(?=.)|\.png$|[\W_]+", "", fold_name(name))
+
+
+def is_tag_id(tag: str) -> bool:
+    """Returns whether a tag is SillyTavern's own number for one, which only its installation knows."""
+    return re.fullmatch(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{10,}", tag.strip().casefold()) is not None
 
 
 def _list_unnamed(keys: Sequence[Key], named: Sequence[Key]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from bench.lore import FOLDER, begin_turn, check_case, opened_engine, read_cases
 from store.world.record import LoreEntry
 from tests.table import table
-from world.beginning import create_story_world, from_book
+from world.beginning import add_book_to_world, create_story_world, from_book
 from world.book import read_book
 from world.engine import WorldEngine
 from world.lore.activation import Scan, decide_activation
@@ -137,3 +138,34 @@ def test_effects_belong_to_their_branch_and_a_swipe_draws_anew(engine: WorldEngi
     assert (active(named), active(other)) == (1, 0)
     assert active(play(named, "on")) == 1
     assert active(play(other, "on")) == 0
+
+
+TAG = "3f2b8c1e-9a4d-4f0e-8b7a-2c6d5e4f3a1b"
+
+
+@table("filters, active", [
+    ({"names": ["default_Seraphina"]}, True),
+    ({"names": ["Seraphina2"]}, True),
+    ({"names": ["seraphina.png", "Kael"]}, True),
+    ({"names": ["Kael"]}, False),
+    ({"names": ["default_Seraphina"], "isExclude": True}, False),
+    ({"names": ["Kael"], "isExclude": True}, True),
+    ({"tags": [TAG]}, True),
+    ({"tags": [TAG], "isExclude": True}, True),
+    ({"tags": ["Elf"]}, True),
+    ({"tags": ["elf", TAG], "isExclude": True}, False),
+    ({"tags": ["orc"]}, False),
+])  # fmt: skip
+def test_an_entry_for_some_characters_knows_them_by_the_names_of_their_files(
+    engine: WorldEngine, filters: dict[str, Any], active: bool
+) -> None:
+    card = {"name": "Seraphina", "description": "", "first_mes": "", "tags": ["Elf"]}
+    data = json.dumps({"spec": "chara_card_v2", "data": card}).encode()
+    world, node = create_story_world(engine, from_book(read_book(data, "card.json"), "en", "Ann"))
+    entry = {"uid": 0, "key": ["dragon"], "content": "It is old.", "comment": "dragon", "characterFilter": filters}
+    info = read_book(json.dumps({"entries": {"0": entry}}).encode(), "info.json")
+    add_book_to_world(engine, world, info)
+    report = engine.preview(begin_turn(engine, world, node, ["a dragon"]))
+    assert bool(report["lore"]["in"]) == active
+    told = [(one.code, one.left_out) for one in info.problems]
+    assert told == ([("tag_id", False)] if TAG in filters.get("tags", ()) else [])
