@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
 from model.call.token import estimate_tokens
@@ -17,7 +18,7 @@ from world.engine import WorldEngine
 from world.file.file import PREFIX
 from world.file.front import WHOLE_LORE, parse_world_file, with_head
 from world.lore.lorebook import Lorebook
-from world.lore.macro import Names, expand_macros
+from world.lore.macro import Moment, Names, expand_macros
 from world.lore.rule import Rule
 from world.prompt.budget import Budgets, TextRoom
 from world.story.state import FULL_HP
@@ -25,7 +26,8 @@ from world.story.state import FULL_HP
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """A world that does not exist yet. ``greetings``: the messages with which its story may begin, the usual one first;
+    """A world that does not exist yet. ``greetings``: the messages with which its story may begin, the usual one first,
+    as they are written;
     ``prefix``: the text of stable_prefix.md. ``book``: the file that it came from. ``whole``: the text is kept whole
     whatever it takes; None: where the model's window allows."""
 
@@ -97,7 +99,7 @@ def from_book(book: Book, language: Language, player: str, whole: bool | None = 
     if book.card is None:
         return Beginning(book.name, language, player, lore=book.entries, book=book, whole=whole)
     people = (Character(player, hp=FULL_HP), Character(book.card.short_name))
-    greetings = tuple(book.card.greetings(player))
+    greetings = tuple(book.card.greetings)
     name, short = book.card.name, book.card.short_name
     aliases = (Alias("person", name, short),) if name != short else ()
     prefix, changes = book.card.prefix(language), Changes(people, aliases=aliases)
@@ -134,8 +136,8 @@ def book_of(engine: WorldEngine, world: World) -> Book:
     files = engine.files
     prefix = files.read(world.id, PREFIX).body if PREFIX in files.names(world.id) else ""
     begun = engine.store.worlds.children(world.id, 0)
-    greetings = [*dict.fromkeys(node.answer for node in begun if not node.question.strip())]  # of all stories
     lore, stored = tuple(engine.store.worlds.lore(world.id)), files.cards.read(world.id)
+    greetings = _list_greetings(begun, stored.card if stored is not None else None, world)
     if stored is None:
         return Book(world.name, lore, _own_card(world, prefix, greetings))
     container = files.cards.container(world.id)
@@ -145,10 +147,20 @@ def book_of(engine: WorldEngine, world: World) -> Book:
     fields = dict(stored.card.fields)
     if prefix.split() != stored.prefix.split():
         fields |= {**dict.fromkeys(_IN_PREFIX, ""), "description": prefix}
-    if [one.strip() for one in greetings] != [one.strip() for one in stored.card.greetings(world.player)]:
+    if greetings and greetings != [one.strip() for one in stored.card.greetings]:
         fields |= {"first_mes": greetings[0] if greetings else "", "alternate_greetings": greetings[1:]}
     card = replace(stored.card, fields=fields, picture=container if is_png(container) else b"")
     return Book(stored.name, lore, card, origin=origin)
+
+
+def _list_greetings(begun: Sequence[StoryNode], card: Card | None, world: World) -> list[str]:
+    """Returns the greetings of all stories of a world as they are written, each once. Earlier versions stored the words
+    of a card with the names in them."""
+    written = (
+        {Names(world.player, card.short_name).fill(one).strip(): one.strip() for one in card.greetings} if card else {}
+    )
+    told = (node.raw.strip() for node in begun if not node.question.strip())
+    return [*dict.fromkeys(written.get(text, text) for text in told)]
 
 
 _IN_PREFIX = ("personality", "scenario", "mes_example", "system_prompt", "post_history_instructions")
@@ -182,11 +194,18 @@ def _store_world_texts(engine: WorldEngine, world: World, beginning: Beginning, 
         engine.store.worlds.put_lore(world.id, beginning.lore)
         engine.learn(world.id)
     told = [
-        engine.store.worlds.add(world.id, None, NewNode("", (text,), text, "given"))
-        for text in map(str.strip, beginning.greetings)
-        if text
+        engine.store.worlds.add(world.id, None, NewNode("", (text,), written, "given"))
+        for number, written in enumerate(map(str.strip, beginning.greetings))
+        if (text := _expand_greeting(world, book.card if book is not None else None, written, number))
     ]
     return told[0] if told else None
+
+
+def _expand_greeting(world: World, card: Card | None, written: str, number: int) -> str:
+    """Returns a greeting as readers and programs see it."""
+    moment = Moment(f"{world.id}|{number}", datetime.now(), world.language)
+    names = Names(world.player, card.short_name if card is not None else "")
+    return expand_macros(written, names, f"{world.id}|{number}", moment).strip()
 
 
 def _fit_prefix(engine: WorldEngine, world: World, beginning: Beginning, text: str) -> str:

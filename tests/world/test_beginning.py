@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,12 +16,13 @@ from errors import BadWorldFile, WorldUnknown
 from model import scripted
 from settings import load_settings
 from store import Store
-from store.world.record import Changes, Character, LoreEntry
+from store.world.record import Changes, Character, Edit, LoreEntry, NewNode
 from tests.table import table
 from text.language import Language
 from world.beginning import (
     Beginning,
     add_book_to_world,
+    book_of,
     create_story_world,
     from_book,
     measure_lore,
@@ -242,3 +244,47 @@ def test_the_import_says_which_entries_are_larger_than_the_budget(engine: WorldE
     assert told.large == ("moss",)
     add_book_to_world(engine, world, book)
     assert measure_lore(engine, book, "Ann", world).constant.tokens > 2 * 2000 > told.constant.tokens
+
+
+GREETINGS = [
+    "{{random::A fox::A fox}} looks at {{user}}. {{// not said}}<char> nods.{{newline}}It is {{isodate}}.",
+    "Go, {{user}}!",
+]
+
+
+def test_the_macros_of_a_greeting_are_filled_for_readers_and_stay_in_the_card(
+    engine: WorldEngine, model: scripted.ScriptedModel
+) -> None:
+    book = read_book(card(name="Mir", first_mes=GREETINGS[0], alternate_greetings=GREETINGS[1:]), "card.json")
+    world, node = create_story_world(engine, from_book(book, "en", "Ann"))
+    assert node is not None
+    assert re.fullmatch(r"A fox looks at Ann\. Mir nods\.\nIt is \d{4}-\d\d-\d\d\.", node.answer)
+    engine.play(world.id, node, "Hello", threading.Event(), lambda _: None)
+    assert node.answer in "\n".join(str(message.content) for message in model.calls[-1])
+    engine.store.worlds.set_player(world.id, "Bea")
+    for _ in range(2):
+        exported = book_of(engine, engine.store.worlds.world(world.id)).card
+        assert exported is not None
+        assert (exported.fields["first_mes"], exported.fields["alternate_greetings"]) == (GREETINGS[0], GREETINGS[1:])
+        for session in {one.session for one in engine.store.worlds.children(world.id, 0)}:
+            engine.store.delete_session(session)
+
+
+def test_a_greeting_that_was_changed_comes_out_as_it_is_now(engine: WorldEngine) -> None:
+    world, node = create_story_world(engine, from_book(read_book(card(), "card.json"), "ko", "아리아"))
+    assert node is not None
+    engine.store.worlds.rebase(node, (Edit(0, "", "다른 인사."),))
+    exported = book_of(engine, world).card
+    assert exported is not None
+    assert exported.fields["first_mes"] == "{{user}}, 무엇을 찾으러 왔지?"
+    assert exported.fields["alternate_greetings"] == ["조용히 해. 여우가 듣고 있어.", "다른 인사."]
+
+
+def test_greetings_that_an_earlier_version_stored_come_out_as_the_card_has_them(engine: WorldEngine) -> None:
+    book = read_book(card(), "card.json")
+    world, _ = create_story_world(engine, replace(from_book(book, "ko", "아리아"), greetings=()))
+    for text in ("아리아, 무엇을 찾으러 왔지?", "조용히 해. 여우가 듣고 있어."):
+        engine.store.worlds.add(world.id, None, NewNode("", (text,), text, "given"))
+    exported = book_of(engine, world).card
+    assert exported is not None
+    assert exported.fields["first_mes"] == "{{user}}, 무엇을 찾으러 왔지?"

@@ -61,7 +61,7 @@ class Overview:
     greetings: int
 
 
-def read_overview(book: Book, player: str) -> Overview:
+def read_overview(book: Book) -> Overview:
     """Returns what of a book comes over."""
     rules = [rule_of(entry) for entry in book.entries if is_keyed(entry)]
     constant = sum(1 for rule in rules if rule.constant)
@@ -75,7 +75,7 @@ def read_overview(book: Book, player: str) -> Overview:
         _count_rules(_DONE, rules),
         (*_count_rules(_INSTEAD, rules), *((name, 0) for name, path in _CARD.items() if value_at(fields, path))),
         tuple(_find_left(book, fields).items()),
-        len(book.card.greetings(player)) if book.card is not None else 0,
+        len(book.card.greetings) if book.card is not None else 0,
     )
 
 

@@ -65,7 +65,7 @@ def _render_book_import_form(view: View, open_id: str | None) -> None:
         world = engine.store.worlds.world(open_id) if open_id else None
         book = _read(upload.getvalue(), upload.name)
         player = world.player if world is not None else DEFAULT_PLAYER[language]
-        draw_overview(words, book, player)
+        draw_overview(words, book)
         whole = _draw_size(words, engine, book, player, world)
         into = words("world.import.open" if open_id else "world.import.new")
         if st.button(into, key="world-import-go", type="primary", icon=":material/upload:"):

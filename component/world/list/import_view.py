@@ -19,9 +19,9 @@ SHOWN_PROBLEMS = 100
 SHOWN_LARGE = 5
 
 
-def draw_overview(words: Words, book: Book, player: str) -> None:
+def draw_overview(words: Words, book: Book) -> None:
     """Draws what comes over, and what does not."""
-    told = read_overview(book, player)
+    told = read_overview(book)
     st.markdown(f"**{escape_markdown(book.name)}** · {escape_markdown(words(f'world.over.kind.{told.kind}'))}")
     counts = [words("world.over.entries", count=told.entries)]
     counts += [

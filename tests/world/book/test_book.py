@@ -94,7 +94,7 @@ def test_a_card_gives_its_character_its_greetings_and_its_book() -> None:
         .fill(prefix)
         .endswith("Captain is a captain. Kim is the pilot.\n\n## Scenario\n\nA station.")
     )
-    assert book.card.greetings("Kim") == ["Welcome, Kim.", "Red alert, Kim!"]
+    assert book.card.greetings == ["Welcome, {{user}}.", "Red alert, {{USER}}!"]
     assert [entry.content for entry in book.entries] == ["Faster than light."]
 
 
