@@ -288,3 +288,10 @@ def test_greetings_that_an_earlier_version_stored_come_out_as_the_card_has_them(
     exported = book_of(engine, world).card
     assert exported is not None
     assert exported.fields["first_mes"] == "{{user}}, 무엇을 찾으러 왔지?"
+
+
+def test_world_info_without_a_card_names_a_stand_in_for_its_character(engine: WorldEngine) -> None:
+    entries = {"0": {"uid": 0, "key": ["moss"], "content": "{{char}} hates it, {{user}} too.", "comment": "moss"}}
+    book = read_book(json.dumps({"entries": entries}).encode(), "info.json")
+    world, node = create_story_world(engine, from_book(book, "ko", "아리아"))
+    assert "그 인물 hates it, 아리아 too." in engine.prompt(engine.after(world.id, node, "moss")).changing

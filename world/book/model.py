@@ -27,6 +27,8 @@ _HEADINGS: dict[Language, dict[str, str]] = {
         "post_history_instructions": "답하는 방법",
     },
 }
+TEXTS = tuple(_HEADINGS["en"])
+"""The fields of a card that stand in ``stable_prefix.md``."""
 NOTES: dict[Language, str] = {"en": "Note on the character", "ko": "인물에 대한 메모"}
 
 

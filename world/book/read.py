@@ -20,7 +20,7 @@ from world.book.field import BookProblem, WrongField
 from world.book.format import OPENERS
 from world.book.format.card import VERSIONS
 from world.book.format.risu import is_folder
-from world.book.model import Book, Card, Origin
+from world.book.model import TEXTS, Book, Card, Origin
 from world.book.opened import OpenedFile
 from world.lore.activation import is_tag_id
 from world.lore.decorator import read_decorators
@@ -98,7 +98,7 @@ class _Reading:
             title,
             tuple(self.entries),
             card,
-            (*opened.problems, *self.problems),
+            (*opened.problems, *(_find_unknown_macros(card) if card is not None else ()), *self.problems),
             origin=Origin(
                 opened.kind,
                 root,
@@ -145,6 +145,15 @@ def _without_effect(entry: LoreEntry) -> Iterator[tuple[str, str]]:
     written = str(entry.extra["entry"].get(field, ""))
     yield from (("decorator", name) for name in read_decorators(written, Rule()).unknown)
     yield from (("macro", f"{{{{{name}}}}}") for name in read_macros(entry.content) if name not in KNOWN)
+
+
+def _find_unknown_macros(card: Card) -> Iterator[BookProblem]:
+    """Yields the macros in a card's own texts that are not known."""
+    greetings = "\n".join(card.greetings)
+    for place, text in (*((name, card.text(name)) for name in TEXTS), ("first_mes", greetings), ("note", card.note)):
+        for name in read_macros(text):
+            if name not in KNOWN:
+                yield BookProblem(place, "macro", {"key": f"{{{{{name}}}}}"}, left_out=False)
 
 
 def _is_unknown(key: str) -> bool:

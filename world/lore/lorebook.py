@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from model.call.token import estimate_tokens
@@ -39,7 +39,7 @@ class ReadyEntry:
     def of(cls, entry: LoreEntry, fillers: Names = NOBODY) -> ReadyEntry:
         """Returns the entry with what every request needs of it."""
         rule = rule_of(entry) if is_keyed(entry) else None
-        fillers = Names(fillers.user, rule.character or fillers.character) if rule is not None else fillers
+        fillers = replace(fillers, character=rule.character or fillers.character) if rule is not None else fillers
         names = frozenset(name(fillers.fill(word)) for word in (entry.keyword, *entry.keys)) - {""}
         text = _line_of(entry, entry.content, rule, fillers, None)
         changing = has_changing(entry.content)

@@ -225,3 +225,16 @@ def test_whatever_stands_in_an_entry_it_is_taken_or_named(entries: list[Any]) ->
     book = read_book(as_bytes({"entries": entries}), "x")
     left_out = [problem for problem in book.problems if problem.left_out]
     assert len(book.entries) + len(left_out) == len(entries)
+
+
+def test_unknown_macros_in_the_own_texts_of_a_card_are_named() -> None:
+    data = {**CARD["data"], "description": "{{#if x}}a{{/if}}{{char}}", "alternate_greetings": ["{{? 1+1}} {{time}}"]}
+    data |= {"extensions": {"depth_prompt": {"prompt": "{{getvar::x}}"}}}
+    book = read_book(as_bytes({**CARD, "data": data}), "nova.json")
+    told = [(one.place, one.values["key"], one.left_out) for one in book.problems if one.code == "macro"]
+    assert told == [
+        ("description", "{{#if}}", False),
+        ("description", "{{/if}}", False),
+        ("first_mes", "{{?}}", False),
+        ("note", "{{getvar}}", False),
+    ]
