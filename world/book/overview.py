@@ -10,7 +10,7 @@ from typing import Any
 from store.world.record import LoreEntry
 from world.book.field import value_at
 from world.book.model import Book
-from world.lore.rule import Rule, is_keyed, rule_of
+from world.lore.rule import FAR, Rule, is_keyed, rule_of
 
 _DONE: dict[str, Callable[[Rule], object]] = {
     "patterns": lambda rule: rule.patterns,
@@ -31,7 +31,8 @@ _DONE: dict[str, Callable[[Rule], object]] = {
 }
 """Rules that are done, by the names of their sentences."""
 _INSTEAD: dict[str, Callable[[Rule], object]] = {
-    "depth": lambda rule: rule.position == "depth" and rule.depth > 1,
+    "depth": lambda rule: rule.position == "depth" and 1 < rule.depth < FAR,
+    "reverse_depth": lambda rule: rule.position == "depth" and rule.depth >= FAR,
     "outlet": lambda rule: rule.position == "outlet",
     "note": lambda rule: rule.position in ("note_top", "note_bottom", "example_top", "example_bottom"),
 }

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from store.world.record import LoreEntry
 from world.lore.activation import Activation, ActivationDecision, BlockedEntry
 from world.lore.lorebook import Lorebook
-from world.lore.rule import Position
+from world.lore.rule import FAR, Position
 from world.lore.score import Scored
 
 LISTED = 40
@@ -61,9 +61,12 @@ class Packed:
 
 
 def find_depth(one: Scored, deepest: int) -> int:
-    """Returns how many messages stand behind an entry; one outside the conversation stands before the last one."""
+    """Returns how many messages stand behind an entry; one outside the conversation stands before the last one, and one
+    that its author counts from the beginning as far up as may be."""
     if one.rule is None or one.rule.position != "depth":
         return 1
+    if one.rule.depth >= FAR:
+        return deepest
     return one.rule.depth if one.rule.depth <= deepest else 1
 
 

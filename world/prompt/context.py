@@ -19,7 +19,7 @@ from world.file.file import STORY, Files
 from world.lore.activation import NAMED, ActivationDecision, Scan, decide_activation
 from world.lore.lorebook import Lorebook
 from world.lore.macro import NOBODY, Moment, Names, expand_macros
-from world.lore.pack import Packed, pack_lore_entries
+from world.lore.pack import Packed, find_depth, pack_lore_entries
 from world.lore.pack import build_lore_report as lore_report
 from world.lore.rule import Role
 from world.lore.score import find_nearest, score_lore_candidates
@@ -118,7 +118,9 @@ def build_world_context(given: Given) -> WorldContext:
     """Builds the context of a request. Calls no model and reads neither database nor disk."""
     parts = _gather_context_parts(given)
     last = tuple((one.rule.role if one.rule else "system", one.text) for one in parts.lore.last)
-    deep = tuple((one.rule.depth, one.rule.role, one.text) for one in parts.lore.deep if one.rule)
+    deep = tuple(
+        (find_depth(one, given.deepest), one.rule.role, one.text) for one in parts.lore.deep if one.rule is not None
+    )
     standing = tuple((turn, _render_standing(given.language, text)) for turn, text in parts.standing.texts)
     return WorldContext(
         _render_context_prefix(given, parts),

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 
 from model.call.token import estimate_tokens
-from store.world.record import LoreEntry
+from store.world.record import LoreEntry, World
+from tests.table import table
 from world.lore.lorebook import Lorebook
 from world.lore.pack import LISTED, build_lore_report, pack_lore_entries
+from world.lore.rule import FAR, Rule
 from world.lore.score import score_lore_candidates
+from world.prompt.context import Given, build_world_context
 from world.story.state import StoryState
 
 
@@ -56,6 +59,19 @@ def test_the_report_has_the_score_with_its_parts_and_every_reason() -> None:
     ]
     assert [(one["id"], one["reason"]) for one in told["out"]] == [(5, "disabled"), (2, "budget"), (3, "secret")]
     assert told["counts"] == {"in": 1, "budget": 1, "secret": 1, "disabled": 1, "no candidate": 1}
+
+
+@table("depth, deepest, stands", [(4, 9, 4), (4, 4, 4), (4, 3, 1), (FAR, 9, 9), (FAR, 1, 1), (1, 9, 1)])
+def test_an_entry_stands_at_its_depth_or_as_near_as_may_be(depth: int, deepest: int, stands: int) -> None:
+    rule = Rule(position="depth", depth=depth, role="user", constant=True)
+    given = Given(
+        World("w", "", "W", "w", "en", "A", 0.0, 0.0), StoryState("A"), 1, "Hello",
+        Lorebook.of([entry(1, 3, rule=rule.plain)]), deepest=deepest,
+    )  # fmt: skip
+    context = build_world_context(given)
+    assert context.deep == (((stands, "user", "- word word word"),) if stands > 1 else ())
+    assert ("- word word word" in context.changing) == (stands == 1)
+    assert context.report["lore"]["in"][0]["depth"] == {"asked": depth, "stands": stands}
 
 
 def test_a_report_stays_small_however_many_entries_there_are() -> None:
