@@ -31,6 +31,7 @@ _DONE: dict[str, Callable[[Rule], object]] = {
 }
 """Rules that are done, by the names of their sentences."""
 _INSTEAD: dict[str, Callable[[Rule], object]] = {
+    "side": lambda rule: rule.position in ("before", "after"),
     "depth": lambda rule: rule.position == "depth" and 1 < rule.depth < FAR,
     "reverse_depth": lambda rule: rule.position == "depth" and rule.depth >= FAR,
     "outlet": lambda rule: rule.position == "outlet",

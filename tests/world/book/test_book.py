@@ -238,3 +238,11 @@ def test_unknown_macros_in_the_own_texts_of_a_card_are_named() -> None:
         ("first_mes", "{{?}}", False),
         ("note", "{{getvar}}", False),
     ]
+
+
+@table("text", ["description", "char_persona"])
+def test_the_texts_of_a_flat_card_are_read_under_both_their_names(text: str) -> None:
+    flat = {"name": "Mir", text: "A dragon.", "first_mes": "Hi.", "world_scenario": "A cave."}
+    card = read_book(as_bytes(flat), "mir.json").card
+    assert card is not None
+    assert card.prefix("en") == "# Mir\n\nA dragon.\n\n## Scenario\n\nA cave."

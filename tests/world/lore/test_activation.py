@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,10 +15,13 @@ from tests.table import table
 from world.beginning import add_book_to_world, create_story_world, from_book
 from world.book import read_book
 from world.engine import WorldEngine
+from world.file.file import Files
 from world.lore.activation import Scan, decide_activation
 from world.lore.lorebook import Lorebook
 from world.lore.pattern import compile_pattern
 from world.lore.rule import Rule
+from world.prompt.scan import read_scan
+from world.story.told import ToldStory
 
 CASES = [case for path in sorted(FOLDER.glob("*.yaml")) for case in read_cases(path)]
 
@@ -169,3 +173,14 @@ def test_an_entry_for_some_characters_knows_them_by_the_names_of_their_files(
     assert bool(report["lore"]["in"]) == active
     told = [(one.code, one.left_out) for one in info.problems]
     assert told == ([("tag_id", False)] if TAG in filters.get("tags", ()) else [])
+
+
+@table("fit, active", [("continues", {"continue"}), ("again", {"swipe", "regenerate"}), ("goes_on", {"normal"}),
+                       ("new", {"normal"})])  # fmt: skip
+def test_an_entry_for_a_kind_of_request_is_active_at_it_alone(engine: WorldEngine, fit: Any, active: set[str]) -> None:
+    kinds = ("normal", "continue", "swipe", "regenerate", "impersonate")
+    told = book(**{kind: Rule(triggers=(kind,)) for kind in kinds})
+    world = engine.store.worlds.create("W", "en", "Ann")
+    asking = SimpleNamespace(told_story=ToldStory((), " ".join(kinds)), parent=None, number=1, fit=fit)
+    decision = decide_activation(told.keyed, read_scan(engine.store.worlds, world, told, None, Files(), asking))
+    assert {told.entries[id].entry.keyword for id in decision.active} == active

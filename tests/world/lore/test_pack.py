@@ -7,6 +7,7 @@ import json
 from model.call.token import estimate_tokens
 from store.world.record import LoreEntry, World
 from tests.table import table
+from world.lore.activation import Scan, decide_activation
 from world.lore.lorebook import Lorebook
 from world.lore.pack import LISTED, build_lore_report, pack_lore_entries
 from world.lore.rule import FAR, Rule
@@ -27,6 +28,29 @@ def test_one_that_does_not_fit_is_left_out_and_a_smaller_one_still_comes() -> No
     assert [one.entry.id for one in packed.taken] == [1, 3]
     assert [(one.entry.id, reason) for one, reason in packed.left] == [(2, "budget")]
     assert sum(one.tokens for one in packed.taken) == budget
+
+
+def test_lines_of_keyed_entries_stand_in_the_order_of_their_authors_around_the_layered_ones() -> None:
+    orders = {1: (30, "before"), 2: (10, "before"), 3: (20, "after"), 4: (5, "after"), 5: (1, "note_top")}
+    keyed = [
+        LoreEntry(id, f"k{id}", f"keyed {id}", rule=Rule(order=order, position=place, constant=True).plain)  # type: ignore[arg-type]
+        for id, (order, place) in orders.items()
+    ]
+    book = Lorebook.of([*keyed, LoreEntry(6, "layer", "layered", layer="A1")])
+    active = decide_activation(book.keyed, Scan()).active
+    packed = pack_lore_entries(score_lore_candidates(book, StoryState("A"), (), {}, 1, active), 1000)
+    lines = ["- keyed 2", "- keyed 1", "- layer: layered", "- keyed 4", "- keyed 3", "- keyed 5"]
+    assert packed.text.split("\n") == lines
+
+
+def test_an_entry_that_ignores_the_budget_comes_and_one_that_yields_goes_first() -> None:
+    rules = {1: Rule(constant=True, budget_free=True), 2: Rule(constant=True, yields=True), 3: Rule(constant=True)}
+    book = Lorebook.of([LoreEntry(id, f"k{id}", "word " * 20, layer="A1", rule=rules[id].plain) for id in rules])
+    active = decide_activation(book.keyed, Scan()).active
+    found = score_lore_candidates(book, StoryState("A"), (), {2: 0.9}, 1, active)
+    assert max(found, key=lambda one: one.score).entry.id == 2
+    taken = {budget: {one.entry.id for one in pack_lore_entries(found, budget).taken} for budget in (0, 30, 1000)}
+    assert taken == {0: {1}, 30: {1, 3}, 1000: {1, 2, 3}}
 
 
 def test_without_a_budget_nothing_comes() -> None:
