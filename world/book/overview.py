@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from store.world.record import LoreEntry
+from world.book.container import has_module
 from world.book.field import value_at
 from world.book.model import Book
 from world.lore.rule import FAR, Rule, is_keyed, rule_of
@@ -90,7 +91,8 @@ def _find_left(book: Book, fields: Mapping[str, Any]) -> Counter[str]:
     """Returns what of the file does nothing here: it is kept for the export."""
     found = Counter({name: 0 for name, paths in _NOT_RUN.items() if any(value_at(fields, path) for path in paths)})
     root = book.origin.root if book.origin is not None else None
-    if value_at(root, "module.regex") or value_at(root, "module.trigger"):
+    has_risum = book.origin is not None and has_module(book.origin.container)
+    if has_risum or value_at(root, "module.regex") or value_at(root, "module.trigger"):
         found["scripts"] = 0
     if value_at(fields, "character_book.token_budget") or value_at(root, "tokenBudget"):
         found["own_budget"] = 0

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import json
+import zipfile
+from dataclasses import replace
 from typing import Any
 
+from bench.lore import FOLDER
 from tests.table import table
-from world.book import read_book
+from world.book import read_book, write_book
 from world.book.overview import Overview, read_overview
 
 
@@ -79,3 +83,14 @@ def test_automation_and_a_budget_of_the_book_are_named() -> None:
     book = {"entries": [], "token_budget": 500}
     data = {"spec": "chara_card_v2", "data": {"name": "Sera", "character_book": book}}
     assert read_overview(read_book(json.dumps(data).encode(), "card.json")).left == (("own_budget", 0),)
+
+
+def test_the_module_of_an_archive_is_named_and_goes_with_its_lore() -> None:
+    """RisuAI reads the lore from the module where there is one."""
+    book = read_book((FOLDER / "file" / "card_v3.charx").read_bytes(), "card.charx")
+    assert ("scripts", 0) in read_overview(book).left
+    same, changed = book, replace(book, entries=(replace(book.entries[0], content="Changed."), *book.entries[1:]))
+    for one, stays in ((same, True), (changed, False)):
+        written = zipfile.ZipFile(io.BytesIO(write_book(one, "charx")))
+        assert ("module.risum" in written.namelist()) == stays
+        assert "assets/other/audio/bell.ogg" in written.namelist()
