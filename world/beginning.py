@@ -20,7 +20,7 @@ from world.file.front import WHOLE_LORE, parse_world_file, with_head
 from world.lore.lorebook import Lorebook
 from world.lore.macro import Moment, Names, expand_macros
 from world.lore.rule import Rule
-from world.prompt.budget import Budgets, TextRoom
+from world.prompt.budget import AuthorRoom, Budgets
 from world.story.state import FULL_HP
 
 
@@ -42,15 +42,15 @@ class Beginning:
     whole: bool | None = None
 
 
-def room_for(engine: WorldEngine, card: Card, language: Language, player: str, before: str = "") -> TextRoom:
+def room_for(engine: WorldEngine, card: Card, language: Language, player: str, before: str = "") -> AuthorRoom:
     """Returns what the text of a card takes, behind what stands in stable_prefix.md already."""
     text = "\n\n".join(filter(None, (before, card.prefix(language))))
     return _measure_prefix(engine, text, Names(player, card.short_name))
 
 
-def _measure_prefix(engine: WorldEngine, text: str, names: Names) -> TextRoom:
+def _measure_prefix(engine: WorldEngine, text: str, names: Names) -> AuthorRoom:
     budget = Budgets.of(engine.settings).prefix
-    return TextRoom.of(estimate_tokens(expand_macros(text, names, "")), budget, engine.models().context_size)
+    return AuthorRoom.of(estimate_tokens(expand_macros(text, names, "")), budget, engine.models().context_size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class LoreRoom:
     """``constant``: what the entries of a file take that are always active, with those of the world. ``large``: names
     of its other entries that are larger than the lorebook's whole budget."""
 
-    constant: TextRoom
+    constant: AuthorRoom
     large: tuple[str, ...]
 
 

@@ -37,7 +37,7 @@ from world.file.front import WHOLE_LORE
 from world.lore.lorebook import Lorebook
 from world.lore.macro import Moment
 from world.lore.standing import ROOM
-from world.prompt.budget import SMALL, Budgets, TextRoom, choose_smaller_budgets
+from world.prompt.budget import SMALL, AuthorRoom, Budgets, choose_smaller_budgets
 from world.prompt.context import Given, WorldContext, build_world_context
 from world.prompt.placement import Placed
 from world.prompt.receipt import read_usage
@@ -411,10 +411,10 @@ class WorldEngine:
         given = replace(given, constant=constant.choose_budget(whole) or 0)
         return build_world_context(replace(given, turn=begun.number, deepest=deepest))
 
-    def constant_room(self, lore: Lorebook, budget: int | None = None) -> TextRoom:
+    def constant_room(self, lore: Lorebook, budget: int | None = None) -> AuthorRoom:
         """Returns what the entries take that are always active. ``budget``: None for that of the settings."""
         budget = self.settings.world_budget_lore if budget is None else budget
-        return TextRoom.of(lore.constant_tokens, budget, self.models().context_size)
+        return AuthorRoom.of(lore.constant_tokens, budget, self.models().context_size)
 
     def _gather_prompt_input(self, world: World, begun: RecognisedRequest, late: int) -> Given:
         """Returns what the prompt of a turn in a known world is made from."""

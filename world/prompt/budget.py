@@ -47,7 +47,7 @@ def choose_smaller_budgets(one: Budgets, other: Budgets) -> Budgets:
 
 
 @dataclass(frozen=True, slots=True)
-class TextRoom:
+class AuthorRoom:
     """What an author's text takes. ``budget``: as it is set; ``most``: the largest that the model's window allows."""
 
     tokens: int
@@ -55,7 +55,7 @@ class TextRoom:
     most: int
 
     @classmethod
-    def of(cls, tokens: int, budget: int, window: int) -> TextRoom:
+    def of(cls, tokens: int, budget: int, window: int) -> AuthorRoom:
         """Returns the room of a text for a model that reads ``window`` tokens at once."""
         return cls(tokens, budget, window // SHARE)
 

@@ -13,7 +13,7 @@ from world.beginning import LoreRoom
 from world.book import Book
 from world.book.field import BookProblem
 from world.book.overview import read_overview
-from world.prompt.budget import TextRoom
+from world.prompt.budget import AuthorRoom
 
 SHOWN_PROBLEMS = 100
 SHOWN_LARGE = 5
@@ -40,7 +40,7 @@ def draw_overview(words: Words, book: Book) -> None:
                 draw_problems(words, book.problems)
 
 
-def draw_room(words: Words, card: TextRoom | None, lore: LoreRoom) -> bool | None:
+def draw_room(words: Words, card: AuthorRoom | None, lore: LoreRoom) -> bool | None:
     """Draws what becomes of texts that are longer than their budgets. Returns whether they are kept whole, where the
     user has to choose; None where he has not."""
     rooms = {"card": card, "lore": lore.constant}
