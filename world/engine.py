@@ -33,10 +33,11 @@ from text.language import Language, detect_language
 from world.block import build_block_instruction
 from world.extraction.extract import Extractor
 from world.file.file import WorldFiles
+from world.file.front import WHOLE_LORE
 from world.lore.lorebook import Lorebook
 from world.lore.macro import Moment
 from world.lore.standing import ROOM
-from world.prompt.budget import SMALL, Budgets, choose_smaller_budgets
+from world.prompt.budget import SMALL, AuthorRoom, Budgets, choose_smaller_budgets
 from world.prompt.context import Given, WorldContext, build_world_context
 from world.prompt.placement import Placed
 from world.prompt.receipt import read_usage
@@ -405,7 +406,15 @@ class WorldEngine:
         if stands:
             report = begun.base.report if begun.base else None
             given = replace(given, before=report, first=begun.turn_numbers[0], room=ROOM * given.budgets.lore)
+        constant = self.constant_room(given.lore, given.budgets.lore)
+        whole = given.files.prefix is not None and given.files.prefix.head.get(WHOLE_LORE) is True
+        given = replace(given, constant=constant.choose_budget(whole) or 0)
         return build_world_context(replace(given, turn=begun.number, deepest=deepest))
+
+    def constant_room(self, lore: Lorebook, budget: int | None = None) -> AuthorRoom:
+        """Returns what the entries take that are always active. ``budget``: None for that of the settings."""
+        budget = self.settings.world_budget_lore if budget is None else budget
+        return AuthorRoom.of(lore.constant_tokens, budget, self.models().context_size)
 
     def _gather_prompt_input(self, world: World, begun: RecognisedRequest, late: int) -> Given:
         """Returns what the prompt of a turn in a known world is made from."""

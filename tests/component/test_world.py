@@ -461,6 +461,37 @@ def test_a_card_becomes_a_world_that_says_what_was_left_out(serve: Serve) -> Non
     assert "가져왔습니다" not in texts(at)
 
 
+def test_the_import_shows_what_comes_over_and_what_is_too_large(serve: Serve) -> None:
+    serve()
+    at = press(page(view="world"), "world-import")
+    long = "깊고 어두운 곳이다. " * 200
+    entries = [
+        {"keys": ["동굴"], "content": "@@depth 3\n깊다.", "enabled": True},
+        {"keys": ["바다"], "content": long, "enabled": False},
+        {"keys": ["하늘"], "content": long, "enabled": True},
+        {"keys": [], "content": long, "enabled": True, "constant": True},
+    ]
+    data = {**CARD, "data": {**CARD["data"], "character_book": {"entries": entries}}}  # type: ignore[dict-item]
+    at.file_uploader(key="world-import-file").set_value([("mir.json", json.dumps(data).encode(), "application/json")])
+    said = texts(at.run()).replace("\\", "")
+    for words in (
+        "캐릭터 카드 v2",
+        "항목 4개",
+        "열쇠말로 켜짐 3개",
+        "항상 켜짐 1개",
+        "꺼짐 1개",
+        "첫 인사말 1개",
+        "깊이 2 이상: 1개",
+        "항상 켜지는 항목은 모두",
+    ):
+        assert words in said, (words, said)
+    (large,) = (one.value.replace("\\", "") for one in at.warning)
+    assert "예산 800토큰보다 큰 항목: 1개 (하늘)" in large
+    assert "world-over-choice" not in keys(at), "the window of the model allows it"
+    press(at, "world-import-go")
+    assert len(worlds().lore(node_of(at).world)) == 4
+
+
 def test_a_card_is_added_to_the_open_world_as_another_beginning(serve: Serve) -> None:
     serve()
     at = opened()

@@ -73,12 +73,6 @@ def field_of(line: str) -> Field | None:
     return BY_NAME.get(normalise_field_name(match[1])) if match else None
 
 
-def is_asked_for(line: str) -> bool:
-    """Returns whether a line says a field under the name that the instruction gives it."""
-    match = LINE.match(line)
-    return match is not None and match[1].casefold() in FIELDS
-
-
 def may_become(line: str) -> bool:
     """Returns whether a line that is not complete yet may turn into one that says a field."""
     match = _OPEN_MARKS.match(line)

@@ -76,7 +76,8 @@ def read_name_value(value: Any, longest: int = NAME_CHARS) -> str:
 
 
 def read_name_values(value: Any) -> list[str]:
-    """Returns a list of names, which may be written as one text with commas. Raises ``ValueRefusal``."""
+    """Returns a list of names, which may be written as one text with commas; what is no text among others is left out.
+    Raises ``ValueRefusal``."""
     if isinstance(value, str):
         value = re.split(r"[,、;\n]", value.strip().removeprefix("[").removesuffix("]"))
     if isinstance(value, Mapping):
@@ -86,7 +87,8 @@ def read_name_values(value: Any) -> list[str]:
     if len(value) > MOST_ENTRIES:
         raise ValueRefusal("too_many", limit=MOST_ENTRIES)
     given = [_extract_inner_name(one) for one in value if not is_nothing(one)]
-    return list(dict.fromkeys(read_name_value(one) for one in given))
+    texts = [one for one in given if isinstance(one, str | int | float) and not isinstance(one, bool)]
+    return list(dict.fromkeys(map(read_name_value, texts or given)))
 
 
 def read_person_places(value: Any) -> dict[str, str]:
@@ -99,9 +101,16 @@ def read_person_places(value: Any) -> dict[str, str]:
     if len(entries) > MOST_ENTRIES:
         raise ValueRefusal("too_many", limit=MOST_ENTRIES)
     found: dict[str, str] = {}
+    refused: list[ValueRefusal] = []
     for entry in entries:
-        for person, place in _split_place(entry):
-            found[read_name_value(person)] = "" if is_nothing(place) else read_name_value(place)
+        try:
+            for person, place in _split_place(entry):
+                found[read_name_value(person)] = "" if is_nothing(place) else read_name_value(place)
+        except ValueRefusal as error:
+            refused.append(error)
+    wrong = next((error for error in refused if error.code != "not_text" or not found), None)
+    if wrong is not None:
+        raise wrong
     return found
 
 

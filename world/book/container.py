@@ -5,19 +5,22 @@ from __future__ import annotations
 import base64
 import binascii
 import io
+import json
 import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
+from typing import Any
 
 from errors import BadBook, FileTooLarge
-from world.book.field import PROBLEMS
+from world.book.field import PROBLEMS, value_at
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _CHUNKS = (b"ccv3", b"chara")
 """Keywords of the text chunk, the newer first (specification of character cards v3, «PNG/APNG»)."""
 _KNOWN = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError, OSError, RuntimeError)
+_MODULE = "module.risum"
 _PICTURES = ("assets/icon/image/main.png", "assets/main.png")
 
 
@@ -118,19 +121,34 @@ def _write_png_chunk(kind: bytes, content: bytes) -> bytes:
 
 
 def charx_with(card: bytes, picture: bytes, before: bytes = b"") -> bytes:
-    """Returns a CHARX archive of the card and its picture; with everything else that the archive ``before`` has."""
+    """Returns a CHARX archive of the card and its picture; with everything else that the archive ``before`` has. RisuAI
+    reads the lore from its module where there is one, so that of a changed lorebook is left out."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("card.json", card)
         if before:
-            _copy_members(before, archive)
+            _copy_members(before, archive, card)
         elif picture:
             archive.writestr(_PICTURES[0], picture)
     return buffer.getvalue()
 
 
-def _copy_members(before: bytes, archive: zipfile.ZipFile) -> None:
+def has_module(data: bytes) -> bool:
+    """Returns whether an archive holds a module of RisuAI: its scripts, and the lore once more."""
+    if not is_zip_book(data):
+        return False
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return _MODULE in archive.namelist()
+
+
+def _copy_members(before: bytes, archive: zipfile.ZipFile, card: bytes) -> None:
     with zipfile.ZipFile(io.BytesIO(before)) as source:
+        same = _read_lore(source.read("card.json")) == _read_lore(card)
+        skipped = {"card.json"} if same else {"card.json", _MODULE}
         for member in source.infolist():
-            if member.filename != "card.json" and not member.is_dir():
+            if member.filename not in skipped and not member.is_dir():
                 archive.writestr(member.filename, source.read(member), member.compress_type)
+
+
+def _read_lore(card: bytes) -> Any:
+    return value_at(json.loads(card.decode("utf-8-sig")), "data.character_book.entries")

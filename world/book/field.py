@@ -23,6 +23,7 @@ PROBLEMS = {
     "regex": "the key {key} is a regular expression that is not understood, and fires nothing",
     "decorator": "@@{key} does nothing here and stays out of prompts",
     "macro": "the macro {key} is not known and stays as it is written",
+    "tag_id": "the tag {key} is known to another installation only, and filters nothing",
     "no_json": "it is no JSON",
     "no_card": "it holds no card",
     "no_book": "it is no file of a known kind. Known are World Info of SillyTavern, character cards v1, v2 and v3 "

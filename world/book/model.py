@@ -8,7 +8,6 @@ from typing import Any
 from store.world.record import LoreEntry
 from text.language import Language
 from world.book.field import BookProblem
-from world.lore.macro import Names
 
 _HEADINGS: dict[Language, dict[str, str]] = {
     "en": {
@@ -28,6 +27,8 @@ _HEADINGS: dict[Language, dict[str, str]] = {
         "post_history_instructions": "답하는 방법",
     },
 }
+TEXTS = tuple(_HEADINGS["en"])
+"""The fields of a card that stand in ``stable_prefix.md``."""
 NOTES: dict[Language, str] = {"en": "Note on the character", "ko": "인물에 대한 메모"}
 
 
@@ -51,11 +52,11 @@ class Card:
         """Returns the message with which the character begins a story."""
         return str(self.fields.get("first_mes") or "")
 
-    def greetings(self, player: str) -> list[str]:
-        """Returns every message with which the character may begin, with the names in place of their macros, because
-        readers and other programs see them so."""
+    @property
+    def greetings(self) -> list[str]:
+        """Returns every message with which the character may begin, as it is written, macros included."""
         others = [text for text in self.fields.get("alternate_greetings") or () if isinstance(text, str)]
-        return [Names(player, self.short_name).fill(text) for text in (self.greeting, *others) if text.strip()]
+        return [text for text in (self.greeting, *others) if text.strip()]
 
     def text(self, name: str) -> str:
         """Returns a text of the card as it is written; empty for none."""

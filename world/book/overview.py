@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from store.world.record import LoreEntry
+from world.book.container import has_module
 from world.book.field import value_at
 from world.book.model import Book
-from world.lore.rule import Rule, is_keyed, rule_of
+from world.lore.rule import FAR, Rule, is_keyed, rule_of
 
 _DONE: dict[str, Callable[[Rule], object]] = {
     "patterns": lambda rule: rule.patterns,
@@ -31,7 +32,9 @@ _DONE: dict[str, Callable[[Rule], object]] = {
 }
 """Rules that are done, by the names of their sentences."""
 _INSTEAD: dict[str, Callable[[Rule], object]] = {
-    "depth": lambda rule: rule.position == "depth" and rule.depth > 1,
+    "side": lambda rule: rule.position in ("before", "after"),
+    "depth": lambda rule: rule.position == "depth" and 1 < rule.depth < FAR,
+    "reverse_depth": lambda rule: rule.position == "depth" and rule.depth >= FAR,
     "outlet": lambda rule: rule.position == "outlet",
     "note": lambda rule: rule.position in ("note_top", "note_bottom", "example_top", "example_bottom"),
 }
@@ -61,7 +64,7 @@ class Overview:
     greetings: int
 
 
-def read_overview(book: Book, player: str) -> Overview:
+def read_overview(book: Book) -> Overview:
     """Returns what of a book comes over."""
     rules = [rule_of(entry) for entry in book.entries if is_keyed(entry)]
     constant = sum(1 for rule in rules if rule.constant)
@@ -75,7 +78,7 @@ def read_overview(book: Book, player: str) -> Overview:
         _count_rules(_DONE, rules),
         (*_count_rules(_INSTEAD, rules), *((name, 0) for name, path in _CARD.items() if value_at(fields, path))),
         tuple(_find_left(book, fields).items()),
-        len(book.card.greetings(player)) if book.card is not None else 0,
+        len(book.card.greetings) if book.card is not None else 0,
     )
 
 
@@ -88,7 +91,8 @@ def _find_left(book: Book, fields: Mapping[str, Any]) -> Counter[str]:
     """Returns what of the file does nothing here: it is kept for the export."""
     found = Counter({name: 0 for name, paths in _NOT_RUN.items() if any(value_at(fields, path) for path in paths)})
     root = book.origin.root if book.origin is not None else None
-    if value_at(root, "module.regex") or value_at(root, "module.trigger"):
+    has_risum = book.origin is not None and has_module(book.origin.container)
+    if has_risum or value_at(root, "module.regex") or value_at(root, "module.trigger"):
         found["scripts"] = 0
     if value_at(fields, "character_book.token_budget") or value_at(root, "tokenBudget"):
         found["own_budget"] = 0

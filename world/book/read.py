@@ -20,8 +20,9 @@ from world.book.field import BookProblem, WrongField
 from world.book.format import OPENERS
 from world.book.format.card import VERSIONS
 from world.book.format.risu import is_folder
-from world.book.model import Book, Card, Origin
+from world.book.model import TEXTS, Book, Card, Origin
 from world.book.opened import OpenedFile
+from world.lore.activation import is_tag_id
 from world.lore.decorator import read_decorators
 from world.lore.macro import KNOWN, read_macros
 from world.lore.pattern import compile_pattern
@@ -97,7 +98,7 @@ class _Reading:
             title,
             tuple(self.entries),
             card,
-            (*opened.problems, *self.problems),
+            (*opened.problems, *(_find_unknown_macros(card) if card is not None else ()), *self.problems),
             origin=Origin(
                 opened.kind,
                 root,
@@ -135,13 +136,24 @@ def _merge_rules(usual: Rule, told: Rule) -> Rule:
 
 
 def _without_effect(entry: LoreEntry) -> Iterator[tuple[str, str]]:
-    """Yields what of an entry does nothing: patterns that are not understood, unknown decorators and macros."""
+    """Yields what of an entry does nothing: patterns that are not understood, tags that only another
+    installation knows, unknown decorators and macros."""
     rule = rule_of(entry)
     yield from (("regex", key) for key in (*rule.patterns, *rule.secondary) if _is_unknown(key))
+    yield from (("tag_id", tag) for tag in rule.tags if is_tag_id(tag))
     field = next((one for one in ("content", "text", "entry") if one in entry.extra["entry"]), "content")
     written = str(entry.extra["entry"].get(field, ""))
     yield from (("decorator", name) for name in read_decorators(written, Rule()).unknown)
     yield from (("macro", f"{{{{{name}}}}}") for name in read_macros(entry.content) if name not in KNOWN)
+
+
+def _find_unknown_macros(card: Card) -> Iterator[BookProblem]:
+    """Yields the macros in a card's own texts that are not known."""
+    greetings = "\n".join(card.greetings)
+    for place, text in (*((name, card.text(name)) for name in TEXTS), ("first_mes", greetings), ("note", card.note)):
+        for name in read_macros(text):
+            if name not in KNOWN:
+                yield BookProblem(place, "macro", {"key": f"{{{{{name}}}}}"}, left_out=False)
 
 
 def _is_unknown(key: str) -> bool:

@@ -15,6 +15,10 @@ from errors import BadWorldFile
 _HEAD = re.compile(r"\A---[ \t]*\n(.{0,4000}?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 
 
+WHOLE_LORE = "whole_lore"
+"""In the front matter of stable_prefix.md: the entries that are always active are given whatever they take."""
+
+
 @dataclass(frozen=True, slots=True)
 class WorldFile:
     """A file: its text without the front matter, and the front matter's values. ``budget``: its own token budget from
@@ -59,10 +63,10 @@ def parse_world_file(name: str, data: bytes) -> WorldFile:
     return WorldFile(name, text[match.end() if match else 0 :].strip(), budget, head)
 
 
-def with_budget(text: str, budget: int) -> str:
-    """Returns a file with a token budget of its own in its front matter; what else stands there stays."""
+def with_head(text: str, **values: int | bool) -> str:
+    """Returns a file with these values in its front matter, such as its token budget; what else stands there stays."""
     match = _HEAD.match(text)
-    head = {**(_parse_front_matter("", match[1]) if match else {}), "budget": budget}
+    head = {**(_parse_front_matter("", match[1]) if match else {}), **values}
     body = text[match.end() if match else 0 :].lstrip("\n")
     return f"---\n{yaml.safe_dump(head, allow_unicode=True, sort_keys=False)}---\n{body}"
 

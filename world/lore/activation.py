@@ -8,6 +8,7 @@ the turn and the answer's number among its siblings, so a request is decided the
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +20,8 @@ from world.lore.rule import Rule, Source
 
 MOST_STEPS = 16
 """Steps of recursion after which it ends whatever the entries say."""
+NAMED = 2
+"""Messages whose names come before everybody else: the question and the answer before it."""
 How = Literal["constant", "key", "sticky", "activate", "again", "vector"]
 Hindrance = Literal[
     "secondary", "required", "excluded", "chance", "group", "cooldown", "delay", "answers", "once", "trigger",
@@ -116,12 +119,13 @@ class Scan:
 @dataclass(frozen=True, slots=True)
 class Activation:
     """Why an entry is active. ``key``: the one that was found; ``second``: the secondary key that decided; ``step``: of
-    recursion, 0 for the first look."""
+    recursion, 0 for the first look; ``named``: a key stands in the last two messages."""
 
     how: How
     key: str = ""
     second: str = ""
     step: int = 0
+    named: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +208,10 @@ class _Round:
         self._found: list[str] = []
         self._texts: dict[tuple[int, tuple[Source, ...], bool], ScannedText] = {}
         self._taken: set[str] = set()
+        last = scan.messages[:NAMED]
+        self._last = ScannedText(
+            [text for _, text in last], [f"{name}: {text}" if name else text for name, text in last]
+        )
         self._levels = sorted({rule.recursion_delay for rule in book.rules if rule.recursion_delay})
         self._level = self._levels.pop(0) if self._levels else 0
 
@@ -260,7 +268,10 @@ class _Round:
         if key is None:
             return None
         second = self._second(entry, text, key)
-        return None if second is None else self._unless(entry, Activation("key", key.text, second, step))
+        if second is None:
+            return None
+        named = any(one.is_in(self._last) for one in entry.keys)
+        return self._unless(entry, Activation("key", key.text, second, step, named))
 
     def _text(self, rule: Rule, recursed: bool) -> ScannedText:
         """Returns what the rule looks through: messages, texts beside them, and what other entries say."""
@@ -410,10 +421,22 @@ def _find_hindrance(entry: KeyedEntry, scan: Scan, timing: _Timing) -> tuple[Hin
 
 def _is_for_others(rule: Rule, scan: Scan) -> bool:
     """Returns whether the rule's filter keeps the story's character out. Nothing is filtered where neither is known."""
-    for wanted, here in ((rule.characters, scan.names), (rule.tags, scan.tags)):
-        if wanted and here and bool(here & set(map(fold_name, wanted))) == rule.outsiders:
+    names = set(map(loosen_name, rule.characters)) | {loosen_name(one).rstrip("0123456789") for one in rule.characters}
+    tags = {fold_name(one) for one in rule.tags if not is_tag_id(one)}
+    for wanted, here in ((names, set(map(loosen_name, scan.names))), (tags, scan.tags)):
+        if wanted and here and bool(here & wanted) == rule.outsiders:
             return True
     return False
+
+
+def loosen_name(name: str) -> str:
+    """Returns the name of a character, or of SillyTavern's file with it, in the form in which the two are compared."""
+    return re.sub(r"^default_(?=.)|\.png$|[\W_]+", "", fold_name(name))
+
+
+def is_tag_id(tag: str) -> bool:
+    """Returns whether a tag is SillyTavern's own number for one, which only its installation knows."""
+    return re.fullmatch(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{10,}", tag.strip().casefold()) is not None
 
 
 def _list_unnamed(keys: Sequence[Key], named: Sequence[Key]) -> str:

@@ -11,11 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from world.lore.rule import POSITIONS, ROLES, Rule
+from world.lore.rule import FAR, POSITIONS, ROLES, Rule
 
-_LINE = re.compile(r"(@@@?)([a-z][a-z0-9_]*)(?:[ \t]+(.*))?[ \t]*")
-FAR = 1000
-"""The most messages that are looked through."""
+_LINE = re.compile(r"(@@@?)[ \t]*([^\W\d_][\w-]*)(?:[ \t]+(.*))?[ \t]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +36,10 @@ def read_decorators(content: str, rule: Rule) -> Decorated:
         if match is None:
             kept.append(line)
             continue
-        mark, name, value = match[1], match[2], (match[3] or "").strip()
+        mark, name, value = match[1], match[2].casefold(), (match[3] or "").strip()
         if mark == "@@@" and not open_:
             continue
-        read = _READERS.get(name)
+        read = _READERS.get(name.replace("-", "_"))
         changed = read(rule, value) if read is not None else None
         open_ = changed is None
         if changed is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from model.call.token import estimate_tokens
@@ -39,7 +39,7 @@ class ReadyEntry:
     def of(cls, entry: LoreEntry, fillers: Names = NOBODY) -> ReadyEntry:
         """Returns the entry with what every request needs of it."""
         rule = rule_of(entry) if is_keyed(entry) else None
-        fillers = Names(fillers.user, rule.character or fillers.character) if rule is not None else fillers
+        fillers = replace(fillers, character=rule.character or fillers.character) if rule is not None else fillers
         names = frozenset(name(fillers.fill(word)) for word in (entry.keyword, *entry.keys)) - {""}
         text = _line_of(entry, entry.content, rule, fillers, None)
         changing = has_changing(entry.content)
@@ -91,6 +91,12 @@ class Lorebook:
         if len(ids) != 1:
             return frozenset()
         return frozenset(map(reduce_name, self.entries[next(iter(ids))].names))
+
+    @property
+    def constant_tokens(self) -> int:
+        """Returns what the entries take that are always active and take of the budget."""
+        ready = (self.entries[id] for id in self.keyed.always)
+        return sum(one.tokens for one in ready if one.rule and one.rule.constant and not one.rule.budget_free)
 
     @classmethod
     def of(cls, entries: Iterable[LoreEntry], fillers: Names = NOBODY) -> Lorebook:

@@ -15,9 +15,10 @@ from datetime import datetime
 from text.language import Language
 
 _INNERMOST = re.compile(r"\{\{([^{}]*)\}\}")
-_NAME = re.compile(r"\s*(//|[A-Za-z_]+)\s*(?:::?|\s|$)?(.*)", re.DOTALL)
+_NAME = re.compile(r"\s*(//|[#/:]?[^\W\d]\w*|\?)\s*(?:::?|\s|$)?(.*)", re.DOTALL)
 _TAG = re.compile(r"<(user|bot|char|start)>", re.IGNORECASE)
 _DICE = re.compile(r"\s*(\d{0,3})\s*d?\s*(\d{1,6})\s*([+-]\s*\d{1,6})?\s*", re.IGNORECASE)
+NAME_CHARS = 20
 _DEPTH = 5
 """How deep macros may stand in each other."""
 _DAYS = {
@@ -30,7 +31,9 @@ _SIGNS = {"user": "\uf8f0", "char": "\uf8f1"}
 """What stands for a name while the macros around it are expanded."""
 SILENT = frozenset({"//", "original", "comment", "hidden_key", "noop", "trim", "outlet"})
 """Macros that leave nothing in a prompt."""
-KNOWN = frozenset({"user", "char", "pick", "newline", "reverse"}) | CHANGING | SILENT
+STAND_IN: dict[Language, str] = {"en": "the character", "ko": "그 인물"}
+"""What stands for ``{{char}}`` in a world without a character of its own."""
+KNOWN = frozenset({"user", "char", "bot", "pick", "newline", "reverse"}) | CHANGING | SILENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +47,12 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The names that stand for ``{{user}}`` and ``{{char}}``; an empty one leaves its macro as it is."""
+    """The names that stand for ``{{user}}`` and ``{{char}}``; an empty one leaves its macro as it is. ``stand_in``: for
+    ``{{char}}`` in texts for a prompt, where there is no name."""
 
     user: str = ""
     character: str = ""
+    stand_in: str = ""
 
     def fill(self, text: str) -> str:
         """Returns the text with the names, and without the mark between examples of speech."""
@@ -77,6 +82,7 @@ def expand_macros(text: str, names: Names, place: str, moment: Moment | None = N
                 break
     for name, sign in _SIGNS.items():
         text = text.replace(sign, f"{{{{{name}}}}}")
+    names = Names(names.user, names.character or names.stand_in)
     return names.fill(text)  # last, so that a macro in a name stays text
 
 
@@ -86,9 +92,14 @@ def has_changing(text: str) -> bool:
 
 
 def read_macros(text: str) -> list[str]:
-    """Returns the names of the macros in a text, in small letters, each once."""
-    names = (match[1].lower() for one in _INNERMOST.findall(text) if (match := _NAME.fullmatch(one)))
-    return list(dict.fromkeys(names)) if "{{" in text else []
+    """Returns the names of the macros in a text, in small letters, each once; of what has no name its beginning."""
+    found: dict[str, None] = {}
+    for _ in range(_DEPTH if "{{" in text else 0):
+        for one in _INNERMOST.findall(text):
+            match = _NAME.fullmatch(one)
+            found |= {match[1].lower() if match else one.strip()[:NAME_CHARS]: None}
+        text = _INNERMOST.sub("", text)
+    return [name for name in found if name]
 
 
 class _Expansion:

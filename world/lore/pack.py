@@ -10,7 +10,7 @@ from typing import Any, Literal
 from store.world.record import LoreEntry
 from world.lore.activation import Activation, ActivationDecision, BlockedEntry
 from world.lore.lorebook import Lorebook
-from world.lore.rule import Position
+from world.lore.rule import FAR, Position
 from world.lore.score import Scored
 
 LISTED = 40
@@ -61,9 +61,12 @@ class Packed:
 
 
 def find_depth(one: Scored, deepest: int) -> int:
-    """Returns how many messages stand behind an entry; one outside the conversation stands before the last one."""
+    """Returns how many messages stand behind an entry; one outside the conversation stands before the last one, and one
+    that its author counts from the beginning as far up as may be."""
     if one.rule is None or one.rule.position != "depth":
         return 1
+    if one.rule.depth >= FAR:
+        return deepest
     return one.rule.depth if one.rule.depth <= deepest else 1
 
 
@@ -77,9 +80,10 @@ def _order_of(one: Scored) -> tuple[float, ...]:
     return (1,) if rule is None else (_ORDER[rule.position], -rule.depth if rule.position == "depth" else 0, rule.order)
 
 
-def pack_lore_entries(candidates: Iterable[Scored], budget: int, deepest: int = 1) -> Packed:
+def pack_lore_entries(candidates: Iterable[Scored], budget: int, deepest: int = 1, constant: int = 0) -> Packed:
     """Takes the candidates in their order while they fit; one that does not fit is left out and smaller ones may still
-    come. Secrets that nobody has mentioned and candidates that have decayed are left out first."""
+    come. Secrets that nobody has mentioned and candidates that have decayed are left out first. ``constant``: tokens
+    for the entries that are always active, apart from the budget."""
     taken: list[Scored] = []
     left: list[tuple[Scored, Reason]] = []
     for one in candidates:
@@ -89,6 +93,9 @@ def pack_lore_entries(candidates: Iterable[Scored], budget: int, deepest: int = 
             left.append((one, "decayed"))
         elif one.rule is not None and one.rule.budget_free:
             taken.append(one)
+        elif one.rule is not None and one.rule.constant and one.tokens <= constant:
+            taken.append(one)
+            constant -= one.tokens
         elif one.tokens <= budget:
             taken.append(one)
             budget -= one.tokens

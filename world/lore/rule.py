@@ -27,6 +27,8 @@ ROLES: tuple[Role, ...] = get_args(Role)
 SOURCES: tuple[Source, ...] = get_args(Source)
 SCAN_DEPTH, WEIGHT, DEPTH = 2, 100, 4
 """SillyTavern's defaults: messages that are looked through, weight in a group, depth in the chat."""
+FAR = 1000
+"""The most messages that are looked through; the depth of what its author counts from the beginning of the chat."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -132,6 +132,7 @@ def _find_lore_candidates(
 ) -> dict[int, tuple[Why, ...]]:
     """Returns the ids of the enabled candidates with what made them candidates. A keyed entry is one only when its rule
     has fired; the place and the people around then count for its score."""
+    named = frozenset(mentioned)
     here = {*_find_named(book, (scene.here,)), *_find_placed_entries(book, state, scene.here)}
     near = _find_named(book, scene.near)
     ways: tuple[tuple[Why, Iterable[int]], ...] = (
@@ -139,12 +140,12 @@ def _find_lore_candidates(
         ("place", here),
         ("npc", near),
         ("relation", _find_named(book, scene.bonds)),
-        ("mentioned", mentioned),
+        ("mentioned", named),
         ("link", sorted({other for id in here | near for other in book.links.get(id, ())} - here - near)),
     )
     found = dict.fromkeys(book.always, ALWAYS)
     for id, activation in active.items():
-        found[id] = ("rule", "mentioned") if activation.how == "key" and not activation.step else ("rule",)
+        found[id] = ("rule", "mentioned") if activation.named or id in named else ("rule",)
     for why, ids in ways:
         for id in ids:
             ready = book.entries[id]

@@ -35,6 +35,8 @@ class Budgets:
         )
 
 
+SHARE = 3
+"""A card's text, and the entries that are always active, may each take a third of what the model reads at once."""
 SMALL = Budgets(prefix=600, state=160, files=120, episodes=120, lore=240)
 """At most so much for a small model: it reads forty tokens a second on a machine without a graphics card."""
 
@@ -42,6 +44,40 @@ SMALL = Budgets(prefix=600, state=160, files=120, episodes=120, lore=240)
 def choose_smaller_budgets(one: Budgets, other: Budgets) -> Budgets:
     """Returns the smaller budget of every part."""
     return Budgets(**{name: min(getattr(one, name), getattr(other, name)) for name in Budgets.__slots__})
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorRoom:
+    """What an author's text takes. ``budget``: as it is set; ``most``: the largest that the model's window allows."""
+
+    tokens: int
+    budget: int
+    most: int
+
+    @classmethod
+    def of(cls, tokens: int, budget: int, window: int) -> AuthorRoom:
+        """Returns the room of a text for a model that reads ``window`` tokens at once."""
+        return cls(tokens, budget, window // SHARE)
+
+    @property
+    def is_raised(self) -> bool:
+        """Whether the budget is raised so that nothing of the text is cut."""
+        return self.budget < self.tokens <= self.most
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether the user has to choose: whole, or cut."""
+        return self.tokens > max(self.most, self.budget)
+
+    def choose_budget(self, whole: bool | None = None) -> int | None:
+        """Returns the budget that holds all of the text; None where the usual one counts. ``whole``: what the user has
+        chosen."""
+        keeps = self.is_raised or (whole and self.is_asked)
+        return self.tokens + SPARE if keeps else None
+
+
+SPARE = 20
+"""Tokens by which a raised budget is larger than the text, for names that are longer than the macros."""
 
 
 @dataclass(frozen=True, slots=True)

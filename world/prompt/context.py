@@ -16,10 +16,10 @@ from model.call.token import estimate_tokens
 from store.world.record import Episode, World
 from text.language import Language
 from world.file.file import STORY, Files
-from world.lore.activation import ActivationDecision, Scan, decide_activation
+from world.lore.activation import NAMED, ActivationDecision, Scan, decide_activation
 from world.lore.lorebook import Lorebook
 from world.lore.macro import NOBODY, Moment, Names, expand_macros
-from world.lore.pack import Packed, pack_lore_entries
+from world.lore.pack import Packed, find_depth, pack_lore_entries
 from world.lore.pack import build_lore_report as lore_report
 from world.lore.rule import Role
 from world.lore.score import find_nearest, score_lore_candidates
@@ -33,8 +33,6 @@ PREFIX = "[--- SAGA Dynamic Context ---]"
 TRACKING = "[--- SAGA State Tracking ---]"
 LATEST: dict[Language, str] = {"ko": "[최신 변경]", "en": "[Latest changes]"}
 LORE: dict[Language, str] = {"ko": "[관련 로어북]", "en": "[Related lorebook]"}
-NAMED = 2
-"""Messages whose names come before everybody else: the question and the answer before it."""
 PAST: dict[Language, str] = {"ko": "[지난 일]", "en": "[What happened]"}
 
 
@@ -49,6 +47,7 @@ class Given:
     ``deepest``: the greatest depth in the chat at which an entry may stand. ``names``: for the macros in the
     files; ``moment``: None leaves macros whose text changes as they are. ``before``: the report of the turn before;
     ``first``: the first turn whose words stand in the prompt; ``room``: tokens for lore that stands with these turns.
+    ``constant``: tokens for the entries that are always active, apart from the lorebook's budget.
     """
 
     world: World
@@ -71,6 +70,7 @@ class Given:
     before: Mapping[str, Any] | None = None
     first: int = 0
     room: int = 0
+    constant: int = 0
 
     @property
     def language(self) -> Language:
@@ -118,7 +118,9 @@ def build_world_context(given: Given) -> WorldContext:
     """Builds the context of a request. Calls no model and reads neither database nor disk."""
     parts = _gather_context_parts(given)
     last = tuple((one.rule.role if one.rule else "system", one.text) for one in parts.lore.last)
-    deep = tuple((one.rule.depth, one.rule.role, one.text) for one in parts.lore.deep if one.rule)
+    deep = tuple(
+        (find_depth(one, given.deepest), one.rule.role, one.text) for one in parts.lore.deep if one.rule is not None
+    )
     standing = tuple((turn, _render_standing(given.language, text)) for turn, text in parts.standing.texts)
     return WorldContext(
         _render_context_prefix(given, parts),
@@ -142,7 +144,7 @@ def _gather_context_parts(given: Given) -> _Parts:
     candidates = score_lore_candidates(
         lore, given.state, mentioned, given.cosines, given.turn, decision.active, given.moment
     )
-    packed = pack_lore_entries(candidates, budgets.lore, given.deepest)
+    packed = pack_lore_entries(candidates, budgets.lore, given.deepest, given.constant)
     before = (
         read_standing(given.before, lore, given.state.lore, given.first, given.turn) if given.room else StandingLore()
     )
@@ -240,6 +242,7 @@ def _report_world_context(given: Given, parts: _Parts) -> dict[str, Any]:
         "lore": {
             **lore_report(parts.lore, given.lore, parts.mentioned, parts.decision),
             **({"standing": parts.standing.plain} if given.room else {}),
+            **({"constant_budget": given.constant} if given.constant else {}),
         },
     }
 

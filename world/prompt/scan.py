@@ -89,10 +89,11 @@ def _list_messages(told: ToldStory, names: Names, most: int) -> tuple[tuple[str,
 
 
 def _find_greeting(rows: PathRows, told: ToldStory, parent: StoryNode | None) -> str | None:
-    """Returns the greeting that the story began with; None for a story without one."""
+    """Returns the greeting that the story began with, as its card says it or as a client sent it; None for
+    a story without one."""
     if parent is not None:
         known = rows.node_at(parent, 0)
-        return rows.node(known).answer if known is not None else None
+        return rows.node(known).raw if known is not None else None
     return told.turns[0][1] if told.turns and not told.turns[0][0].strip() else None
 
 
@@ -100,9 +101,9 @@ def _number_greeting(first: str | None, card: Card | None, player: str) -> int |
     """Returns the number of the card's greeting that a story began with; None where it is none of them."""
     if first is None or card is None:
         return None
-    known = [" ".join(text.split()) for text in card.greetings(player)]
-    said = " ".join(first.split())
-    return known.index(said) if said in known else None
+    names, said = Names(player, card.short_name), " ".join(first.split())
+    known = ((text, names.fill(text)) for text in card.greetings)
+    return next((at for at, forms in enumerate(known) if said in (" ".join(one.split()) for one in forms)), None)
 
 
 def _list_sources(card: Card | None, files: Files, names: Names) -> dict[Source, str]:

@@ -15,7 +15,7 @@ from world.book.format import with_rule
 from world.book.model import Card
 from world.file.file import WorldFiles
 from world.lore.lorebook import Lorebook
-from world.lore.macro import Names
+from world.lore.macro import STAND_IN, Names
 from world.prompt.budget import Budgets, cut_to_budget
 from world.prompt.context import Given
 from world.prompt.episode import Episodes, find_prompt_episodes
@@ -127,7 +127,7 @@ class Source:
 
     def _names(self, world: World) -> Names:
         card = self.card(world)
-        return Names(world.player, card.short_name if card is not None else "")
+        return Names(world.player, card.short_name if card is not None else "", STAND_IN[world.language])
 
     def forget(self, world: str) -> None:
         """Drops what is kept of a world that was deleted."""

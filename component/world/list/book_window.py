@@ -22,7 +22,7 @@ from errors import WorldUnknown
 from store.world.record import World
 from store.world.worlds import DEFAULT_PLAYER
 from text.language import Language
-from world.beginning import add_book_to_world, book_of, create_story_world, from_book, room_for
+from world.beginning import add_book_to_world, book_of, create_story_world, from_book, measure_lore, room_for
 from world.book import FORMATS, Book, Format, read_book, write_book
 from world.book.field import BookProblem
 from world.book.write import SUFFIXES
@@ -65,7 +65,7 @@ def _render_book_import_form(view: View, open_id: str | None) -> None:
         world = engine.store.worlds.world(open_id) if open_id else None
         book = _read(upload.getvalue(), upload.name)
         player = world.player if world is not None else DEFAULT_PLAYER[language]
-        draw_overview(words, book, player)
+        draw_overview(words, book)
         whole = _draw_size(words, engine, book, player, world)
         into = words("world.import.open" if open_id else "world.import.new")
         if st.button(into, key="world-import-go", type="primary", icon=":material/upload:"):
@@ -78,11 +78,12 @@ _read = lru_cache(maxsize=1)(read_book)
 
 
 def _draw_size(words: Words, engine: WorldEngine, book: Book, player: str, world: World | None) -> bool | None:
+    lore = measure_lore(engine, book, player, world)
     if book.card is None:
-        return None
+        return draw_room(words, None, lore)
     there = world is not None and PREFIX in engine.files.names(world.id)
     before = engine.files.read(world.id, PREFIX).body if there and world is not None else ""
-    return draw_room(words, room_for(engine, book.card, words.language, player, before))
+    return draw_room(words, room_for(engine, book.card, words.language, player, before), lore)
 
 
 def _import_book(

@@ -9,17 +9,19 @@ import streamlit as st
 
 from component.page.catalogue import Words
 from component.widget.markdown import escape_markdown
-from world.beginning import PrefixRoom
+from world.beginning import LoreRoom
 from world.book import Book
 from world.book.field import BookProblem
 from world.book.overview import read_overview
+from world.prompt.budget import AuthorRoom
 
 SHOWN_PROBLEMS = 100
+SHOWN_LARGE = 5
 
 
-def draw_overview(words: Words, book: Book, player: str) -> None:
+def draw_overview(words: Words, book: Book) -> None:
     """Draws what comes over, and what does not."""
-    told = read_overview(book, player)
+    told = read_overview(book)
     st.markdown(f"**{escape_markdown(book.name)}** · {escape_markdown(words(f'world.over.kind.{told.kind}'))}")
     counts = [words("world.over.entries", count=told.entries)]
     counts += [
@@ -38,19 +40,26 @@ def draw_overview(words: Words, book: Book, player: str) -> None:
                 draw_problems(words, book.problems)
 
 
-def draw_room(words: Words, room: PrefixRoom) -> bool | None:
-    """Draws what becomes of a card that is longer than its budget. Returns whether it is kept whole, where the user
-    has to choose; None where he has not."""
-    values = {"tokens": room.tokens, "budget": room.budget, "most": room.most}
-    if room.is_raised:
-        st.caption(escape_markdown(words("world.over.raised", **values)))
+def draw_room(words: Words, card: AuthorRoom | None, lore: LoreRoom) -> bool | None:
+    """Draws what becomes of texts that are longer than their budgets. Returns whether they are kept whole, where the
+    user has to choose; None where he has not."""
+    rooms = {"card": card, "lore": lore.constant}
+    found = {name: room for name, room in rooms.items() if room is not None}
+    for name, room in found.items():
+        values = {"tokens": room.tokens, "budget": room.budget, "most": room.most}
+        if room.is_raised:
+            st.caption(escape_markdown(words(f"world.over.raised.{name}", **values)))
+        elif room.is_asked:
+            st.warning(escape_markdown(words(f"world.over.large.{name}", **values)), icon=":material/straighten:")
+    if lore.large:
+        some = ", ".join(lore.large[:SHOWN_LARGE]) + ("…" if len(lore.large) > SHOWN_LARGE else "")
+        told = words("world.over.large.entries", count=len(lore.large), budget=lore.constant.budget, names=some)
+        st.warning(escape_markdown(told), icon=":material/straighten:")
+    if not any(room.is_asked for room in found.values()):
         return None
-    if not room.is_asked:
-        return None
-    st.warning(escape_markdown(words("world.over.large", **values)), icon=":material/straighten:")
     choice = st.radio(
         words("world.over.choice"), ("whole", "cut"), key="world-over-choice",
-        format_func=lambda name: words(f"world.over.choice.{name}", **values), label_visibility="collapsed",
+        format_func=lambda name: words(f"world.over.choice.{name}"), label_visibility="collapsed",
     )  # fmt: skip
     return choice == "whole"
 

@@ -38,6 +38,7 @@ def draw_trial(shown: WorldView, prefix: str = "") -> None:
 
 def _draw_found(words: Words, lore: dict[str, Any], budget: int) -> None:
     tokens = sum(int(one["tokens"]) for one in lore["in"])
+    budget += int(lore.get("constant_budget", 0))
     st.caption(escape_markdown(words("world.trial.found", count=len(lore["in"]), tokens=tokens, budget=budget)))
     rows = [{**one, "reason": "in"} for one in lore["in"]] + list(lore["out"])
     lines = [_format_trial_row(words, row) for row in rows]

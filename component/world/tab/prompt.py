@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -37,6 +38,7 @@ def _draw_report(words: Words, report: dict[str, Any], budgets: Budgets) -> None
     if report.get("stopped"):
         st.caption(words("world.prompt.stopped"))
     tokens = report.get("tokens", {})
+    budgets = replace(budgets, lore=budgets.lore + int(report.get("lore", {}).get("constant_budget", 0)))
     rows = [
         (words(f"world.prompt.part.{part}"), count, _format_world_budget(budgets, part))
         for part, count in tokens.items()

@@ -5,12 +5,13 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from store.world.record import DEAD, HELD, LOST, Changes, Character, Location, LoreEntry, PlayerItem, Relation
 from tests.table import table
-from world.block import check_block_fields, read_answer_blocks
+from world.block import check_block_fields, read_answer_blocks, value
 from world.block.check import Checked
 from world.lore.lorebook import Lorebook
 from world.story.live import live_state
@@ -273,3 +274,20 @@ def test_a_relation_of_people_whom_nobody_has_named_is_refused() -> None:
     result = check_block_fields({"relationship_changes": change}, BEGIN, BOOK, 5, "비가 온다", "ko")
     assert result.changes.relations == ()
     assert "아무개" not in BEGIN.after(result.changes, 5).characters
+
+
+@table("field, entries", [("npc_met", ["Lina", ["x"], {"age": 3}, True]), ("items_gained", [{"a": "b"}, "Lina", ["y"]]),
+                          ("companions", [["x"], "Lina"])])  # fmt: skip
+def test_what_is_no_text_among_the_names_of_a_list_is_left_out(field: Any, entries: list[Any]) -> None:
+    read = value.read_thing_counts(entries) if field == "items_gained" else value.read_name_values(entries)
+    assert read == ([("Lina", None)] if field == "items_gained" else ["Lina"])
+
+
+def test_what_is_no_text_among_people_with_places_is_left_out() -> None:
+    assert value.read_person_places(["Lina → the mill", {"name": ["x"], "location": "y"}]) == {"Lina": "the mill"}
+
+
+@table("read", [value.read_name_values, value.read_person_places, value.read_thing_counts])
+def test_a_list_without_any_text_is_refused(read: Any) -> None:
+    with pytest.raises(value.ValueRefusal):
+        read([{"name": ["x"]}, True])

@@ -94,7 +94,7 @@ def test_a_card_gives_its_character_its_greetings_and_its_book() -> None:
         .fill(prefix)
         .endswith("Captain is a captain. Kim is the pilot.\n\n## Scenario\n\nA station.")
     )
-    assert book.card.greetings("Kim") == ["Welcome, Kim.", "Red alert, Kim!"]
+    assert book.card.greetings == ["Welcome, {{user}}.", "Red alert, {{USER}}!"]
     assert [entry.content for entry in book.entries] == ["Faster than light."]
 
 
@@ -225,3 +225,24 @@ def test_whatever_stands_in_an_entry_it_is_taken_or_named(entries: list[Any]) ->
     book = read_book(as_bytes({"entries": entries}), "x")
     left_out = [problem for problem in book.problems if problem.left_out]
     assert len(book.entries) + len(left_out) == len(entries)
+
+
+def test_unknown_macros_in_the_own_texts_of_a_card_are_named() -> None:
+    data = {**CARD["data"], "description": "{{#if x}}a{{/if}}{{char}}", "alternate_greetings": ["{{? 1+1}} {{time}}"]}
+    data |= {"extensions": {"depth_prompt": {"prompt": "{{getvar::x}}"}}}
+    book = read_book(as_bytes({**CARD, "data": data}), "nova.json")
+    told = [(one.place, one.values["key"], one.left_out) for one in book.problems if one.code == "macro"]
+    assert told == [
+        ("description", "{{#if}}", False),
+        ("description", "{{/if}}", False),
+        ("first_mes", "{{?}}", False),
+        ("note", "{{getvar}}", False),
+    ]
+
+
+@table("text", ["description", "char_persona"])
+def test_the_texts_of_a_flat_card_are_read_under_both_their_names(text: str) -> None:
+    flat = {"name": "Mir", text: "A dragon.", "first_mes": "Hi.", "world_scenario": "A cave."}
+    card = read_book(as_bytes(flat), "mir.json").card
+    assert card is not None
+    assert card.prefix("en") == "# Mir\n\nA dragon.\n\n## Scenario\n\nA cave."

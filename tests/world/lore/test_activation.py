@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,13 +12,16 @@ import pytest
 from bench.lore import FOLDER, begin_turn, check_case, opened_engine, read_cases
 from store.world.record import LoreEntry
 from tests.table import table
-from world.beginning import create_story_world, from_book
+from world.beginning import add_book_to_world, create_story_world, from_book
 from world.book import read_book
 from world.engine import WorldEngine
+from world.file.file import Files
 from world.lore.activation import Scan, decide_activation
 from world.lore.lorebook import Lorebook
 from world.lore.pattern import compile_pattern
 from world.lore.rule import Rule
+from world.prompt.scan import read_scan
+from world.story.told import ToldStory
 
 CASES = [case for path in sorted(FOLDER.glob("*.yaml")) for case in read_cases(path)]
 
@@ -137,3 +142,45 @@ def test_effects_belong_to_their_branch_and_a_swipe_draws_anew(engine: WorldEngi
     assert (active(named), active(other)) == (1, 0)
     assert active(play(named, "on")) == 1
     assert active(play(other, "on")) == 0
+
+
+TAG = "3f2b8c1e-9a4d-4f0e-8b7a-2c6d5e4f3a1b"
+
+
+@table("filters, active", [
+    ({"names": ["default_Seraphina"]}, True),
+    ({"names": ["Seraphina2"]}, True),
+    ({"names": ["seraphina.png", "Kael"]}, True),
+    ({"names": ["Kael"]}, False),
+    ({"names": ["default_Seraphina"], "isExclude": True}, False),
+    ({"names": ["Kael"], "isExclude": True}, True),
+    ({"tags": [TAG]}, True),
+    ({"tags": [TAG], "isExclude": True}, True),
+    ({"tags": ["Elf"]}, True),
+    ({"tags": ["elf", TAG], "isExclude": True}, False),
+    ({"tags": ["orc"]}, False),
+])  # fmt: skip
+def test_an_entry_for_some_characters_knows_them_by_the_names_of_their_files(
+    engine: WorldEngine, filters: dict[str, Any], active: bool
+) -> None:
+    card = {"name": "Seraphina", "description": "", "first_mes": "", "tags": ["Elf"]}
+    data = json.dumps({"spec": "chara_card_v2", "data": card}).encode()
+    world, node = create_story_world(engine, from_book(read_book(data, "card.json"), "en", "Ann"))
+    entry = {"uid": 0, "key": ["dragon"], "content": "It is old.", "comment": "dragon", "characterFilter": filters}
+    info = read_book(json.dumps({"entries": {"0": entry}}).encode(), "info.json")
+    add_book_to_world(engine, world, info)
+    report = engine.preview(begin_turn(engine, world, node, ["a dragon"]))
+    assert bool(report["lore"]["in"]) == active
+    told = [(one.code, one.left_out) for one in info.problems]
+    assert told == ([("tag_id", False)] if TAG in filters.get("tags", ()) else [])
+
+
+@table("fit, active", [("continues", {"continue"}), ("again", {"swipe", "regenerate"}), ("goes_on", {"normal"}),
+                       ("new", {"normal"})])  # fmt: skip
+def test_an_entry_for_a_kind_of_request_is_active_at_it_alone(engine: WorldEngine, fit: Any, active: set[str]) -> None:
+    kinds = ("normal", "continue", "swipe", "regenerate", "impersonate")
+    told = book(**{kind: Rule(triggers=(kind,)) for kind in kinds})
+    world = engine.store.worlds.create("W", "en", "Ann")
+    asking = SimpleNamespace(told_story=ToldStory((), " ".join(kinds)), parent=None, number=1, fit=fit)
+    decision = decide_activation(told.keyed, read_scan(engine.store.worlds, world, told, None, Files(), asking))
+    assert {told.entries[id].entry.keyword for id in decision.active} == active

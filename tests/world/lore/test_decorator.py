@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.table import table
 from world.lore.decorator import read_decorators
-from world.lore.rule import Rule
+from world.lore.rule import FAR, Rule
 
 
 @table(
@@ -25,6 +25,11 @@ from world.lore.rule import Rule
         ("@@exclude_keys a, b", {"excluded": (("a", "b"),)}),
         ("@@probability 20", {"chance": 20}),
         ("@@match_full_word", {"whole_words": True}),
+        ("@@Depth 3", {"position": "depth", "depth": 3}),
+        ("@@DEPTH 3", {"position": "depth", "depth": 3}),
+        ("@@ depth 3", {"position": "depth", "depth": 3}),
+        ("  @@scan-depth 7", {"scan_depth": 7}),
+        ("@@reverse_depth 2", {"position": "depth", "depth": FAR}),
     ],
 )
 def test_a_decorator_becomes_part_of_the_rule(line: str, values: dict[str, Any]) -> None:
@@ -33,9 +38,11 @@ def test_a_decorator_becomes_part_of_the_rule(line: str, values: dict[str, Any])
 
 
 def test_what_is_not_known_is_named_and_reaches_no_text() -> None:
-    read = read_decorators("@@disable_ui_prompt system_prompt\n@@own_thing\n@@depth soon\nText @@ text.", Rule())
+    read = read_decorators(
+        "@@disable_ui_prompt system_prompt\n@@own_thing\n@@My-Thing 3\n@@depth soon\nText @@ text.", Rule()
+    )
     assert (read.content, read.rule) == ("Text @@ text.", Rule())
-    assert read.unknown == ("disable_ui_prompt", "own_thing", "depth")
+    assert read.unknown == ("disable_ui_prompt", "own_thing", "my-thing", "depth")
 
 
 def test_the_first_fallback_that_is_known_counts() -> None:

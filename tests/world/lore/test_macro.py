@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from tests.table import table
-from world.lore.macro import Moment, Names, expand_macros, read_macros
+from world.lore.macro import Moment, Names, expand_macros, has_changing, read_macros
 
 NAMES = Names("Mina", "Sera")
 MOMENT = Moment("seed", datetime(2026, 3, 4, 15, 30), "en")
@@ -56,3 +56,21 @@ def test_a_name_that_looks_like_a_macro_stays_text() -> None:
 
 def test_the_macros_of_a_text_are_named_once() -> None:
     assert read_macros("{{user}} {{setvar::a::b}} {{SetVar::c::d}} {{// x}}") == ["user", "setvar", "//"]
+    risu = "{{#if {{? {{getvar::x}} > 1}}}}a{{:else}}b{{/if}} {{1 + 1}} {{char2}} {{time_UTC+2}} {{사용자}} {{}}"
+    assert read_macros(risu) == ["getvar", ":else", "/if", "1 + 1", "char2", "time_utc", "사용자", "?", "#if"]
+
+
+@table("text", ["{{#if x}}", "{{/if}}", "{{? 1+1}}", "{{char2}}", "{{user_name}}", "{{time_UTC+2}}"])
+def test_what_is_not_known_stays_as_it_is(text: str) -> None:
+    assert expand_macros(text, NAMES, "1", MOMENT) == text
+
+
+def test_a_chance_among_other_macros_changes() -> None:
+    assert has_changing("{{random:{{user}},{{char}}}}")
+    assert not has_changing("{{pick:{{user}},{{char}}}}")
+
+
+def test_without_a_character_a_stand_in_is_told() -> None:
+    nobody = Names("Mina", "", "the character")
+    assert expand_macros("{{char}}, <BOT> and {{user}}", nobody, "") == "the character, the character and Mina"
+    assert nobody.fill("{{char}}") == "{{char}}", "keys stay"

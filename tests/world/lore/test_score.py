@@ -8,8 +8,10 @@ import pytest
 
 from store.world.record import Changes, Character, Layer, LoreEntry, LoreMark, Relation
 from tests.table import table
+from world.lore.activation import Scan, decide_activation
 from world.lore.lorebook import Lorebook
 from world.lore.pack import pack_lore_entries
+from world.lore.rule import Rule
 from world.lore.score import Scored, Why, score_lore_candidates
 from world.story.state import StoryState
 
@@ -38,6 +40,23 @@ def rank(
 ) -> list[Scored]:
     book = Lorebook.of(entries)
     return score_lore_candidates(book, state, book.matcher.find(question), COSINES, turn)
+
+
+def test_who_is_named_in_the_last_two_messages_comes_before_everybody_else() -> None:
+    """Four messages are looked through; the place makes the scores of those that nobody named lately higher."""
+    rule = Rule(scan_depth=4).plain
+    older = LoreEntry(1, "Bram", "", keys=("어둠의 숲", "Bram"), rule=rule)
+    newer = LoreEntry(2, "Cora", "", layer="A4", keys=("Cora",), rule=rule)
+    pattern = LoreEntry(3, "Dora", "", layer="A4", rule=Rule(scan_depth=4, patterns=("/dor./i",)).plain)
+    always = LoreEntry(4, "Egon", "", layer="A4", keys=("Egon",), rule=Rule(constant=True).plain)
+    book = Lorebook.of((older, newer, pattern, always))
+    said = (("", "Where is Cora?"), ("", "DORA and Egon nod."), ("", "Bram leaves."), ("", "Bram comes."))
+    decision = decide_activation(book.keyed, Scan(messages=said))
+    mentioned = book.matcher.find(" ".join(text for _, text in said[:2]))
+    found = score_lore_candidates(book, SCENE, mentioned, {}, 10, decision.active)
+    assert one(found, 1).score > max(one(found, id).score for id in (2, 3, 4))
+    assert [(one.entry.id, one.named) for one in found] == [(2, True), (3, True), (4, True), (1, False)]
+    assert pack_lore_entries(found, found[0].tokens).taken[0].entry.id == 2
 
 
 def test_the_table_of_the_specification_holds() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import datetime
 
 import pytest
 
@@ -14,6 +15,7 @@ from text.language import Language
 from world.file.file import Files
 from world.file.front import LiveStateFile, WorldFile
 from world.lore.lorebook import Lorebook
+from world.lore.macro import Moment
 from world.prompt.budget import Budgets, cut_to_budget
 from world.prompt.context import Given, build_world_context
 from world.prompt.episode import Episodes
@@ -259,3 +261,16 @@ def test_a_line_of_the_state_never_grows_without_end() -> None:
     assert "사람 299" in changing
     assert "… (+288)" in changing
     assert "사람 5," not in changing
+
+
+def test_the_time_in_the_files_is_held_for_an_hour() -> None:
+    files = Files(WorldFile("stable_prefix.md", "It is {{time}}, {{random:a,b,c,d,e,f,g,h}}."))
+    texts = [
+        build_world_context(
+            replace(ENGLISH, files=files, moment=Moment(str(minute), datetime(2026, 3, 4, hour, minute), "en"))
+        ).prefix
+        for hour, minute in ((15, 0), (15, 1), (15, 59), (16, 0))
+    ]
+    assert "It is 15:00, " in texts[0]
+    assert texts[0] == texts[1] == texts[2]
+    assert texts[3] == texts[0].replace("15:00", "16:00")

@@ -1,8 +1,9 @@
 """Keeps state blocks from the reader while an answer arrives, in every form in which models write them.
 
-A block is: a fenced part whose fence says ``state``, or whose first line says a field; a part between ``<state>`` or
-``[state]`` and its end; a JSON object whose first name is a field; or, at the end of the answer, at least two lines
-that say fields. Everything else is shown as soon as it cannot become one of these (``world.block.reading.part``).
+A block is: a fenced part whose fence says ``state`` and that says a field; a part in which more than half of the lines
+are fields under the names that the instruction gives (``world.block.reading.verdict``); or, at the end of an answer
+that has no block in our own fence behind it, a part with fields under names that models give them. All else is the
+author's, such as his status window, and shown as soon as it cannot become one of these (``world.block.reading.part``).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ class HiddenBlock:
         self._came: list[str] = []
         self._shown: list[str] = []
         self._rest, self._fresh, self._after, self._open = "", True, False, False
+        self._fence, self._line, self._below = "", "", False
         self.blocks: list[str] = []
 
     @property
@@ -47,7 +49,7 @@ class HiddenBlock:
             part = self._decide_part(rest, last and at + WINDOW >= len(self._rest))
             if part is None:
                 break
-            piece = rest[: part.size]
+            piece, self._fence = rest[: part.size], part.fence
             at += part.size
             if part.hidden:
                 self._hide(piece)
@@ -55,6 +57,9 @@ class HiddenBlock:
                 visible.append(piece)
                 self._after = self._open = False
                 self._fresh = piece.endswith("\n")
+                self._line = (self._line + piece[:-1]).rpartition("\n")[2] + piece[-1]
+                if self._fresh:
+                    self._below, self._line = bool(self._line.strip()), ""
         self._rest = self._rest[at:]
         text = "".join(visible)
         if text:
@@ -65,7 +70,7 @@ class HiddenBlock:
         """Returns the first part of the rest, or None while more must come."""
         part = line_end(rest, last) if self._open else STILL
         if part is STILL:
-            part = decide_answer_part(rest, self._fresh, self._after, last)
+            part = decide_answer_part(rest, self._fresh, self._after, last, self._fence, self._below)
         return AnswerPart(len(rest), False) if part is None and len(rest) == WINDOW else part
 
     def _hide(self, piece: str) -> None:

@@ -12,7 +12,7 @@ import yaml
 
 from world.block.field import BY_NAME, LINE, Field, field_of, normalise_field_name
 from world.block.reading.hidden import read_whole_answer
-from world.block.reading.part import STATE, goes_on
+from world.block.reading.verdict import STATE, goes_on
 
 Fields = dict[Field, Any]
 """What a block says, by field: values as they were written, which ``world.block.check`` takes or refuses."""

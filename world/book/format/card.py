@@ -6,6 +6,7 @@ Sources: the specifications of character cards v2 and v3; what SillyTavern write
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from world.book.field import (
@@ -156,6 +157,8 @@ def _open_versioned(spec: Any, data: Any) -> OpenedFile:
         problem = BookProblem("data", "not_object", {"field": "character_book"})
         return OpenedFile(VERSIONS[spec], FORM, name.strip(), None, path, card=dict(data), problems=(problem,))
     usual = _usual_of_card(book, str(data.get("nickname") or name).strip())
+    if isinstance(value_at(data, "extensions.risuai"), Mapping):
+        usual = replace(usual, spaceless=True)  # as RisuAI looks for the keys of its own cards
     return OpenedFile(
         VERSIONS[spec], FORM, read_title(book) or name.strip(), book.get("entries"), path, usual, dict(data)
     )

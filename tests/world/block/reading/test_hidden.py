@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import random
+import re
+from itertools import product
+from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -161,9 +164,69 @@ def test_prose_is_shown_at_once(text: str) -> None:
     assert "".join(map(hidden.feed, text)) == text
 
 
+def read_examples(name: str) -> dict[str, str]:
+    """Returns the texts of a file beside this one by their titles."""
+    text = (Path(__file__).parent / name).read_text(encoding="utf-8")
+    return {head: body for head, _, body in (one.partition("\n") for one in text.split("=== ")[1:])}
+
+
+WINDOWS, DAMAGED = read_examples("windows.txt"), read_examples("damaged.txt")
+OURS = "```state\nlocation: tower\nhp_change: -2\nmood: calm\n```\n"
+BEHIND = {
+    "a line": "\nShe looks up.\n\n",
+    "nothing": "\n",
+    "a paragraph": "\n" + "그는 오래 걸었다. " * 60 + "\n\n",
+    "a second window": f"\nShe waits.\n\n{WINDOWS['everyday names only in a fence, ko']}\n",
+}
+
+
+@table("title, behind", product(WINDOWS, BEHIND))
+def test_a_window_of_the_author_is_shown_before_our_block(title: str, behind: str) -> None:
+    story = f"He opens the door.\n\n{WINDOWS[title]}{BEHIND[behind]}"
+    for pieces in ([story + OURS], list(story + OURS)):
+        assert shown(pieces).strip() == story.strip()
+    assert [set(fields) for fields in read_answer_blocks(story + OURS)] == [{"location", "hp_change", "mood"}]
+
+
+@table("title", WINDOWS)
+def test_a_window_of_the_author_is_shown_without_our_block(title: str) -> None:
+    for story in (WINDOWS[title], f"He opens the door.\n\n{WINDOWS[title]}\n무엇을 할까?\n"):
+        assert shown([story]) == shown(list(story)) == story
+
+
+@table("title", DAMAGED)
+def test_a_damaged_block_of_ours_is_hidden(title: str) -> None:
+    assert len(WINDOWS) == len(DAMAGED) == 60
+    for before in ("He opens the door.\n\n", "He opens the door.\n", ""):
+        for pieces in ([before + DAMAGED[title]], list(before + DAMAGED[title])):
+            assert not re.search(r"location|mood|hp_change|위치|분위기|`|tower|calm|state", shown(pieces), re.I)
+
+
+def test_the_end_of_a_fence_is_no_beginning_of_another() -> None:
+    window = "```\n[ HP 20 | Lv 3 ]\n```\n\nMore prose.\n\n"
+    for text in (window, f"```python\nprint(1)\n```\n{window}", f"{window}```\n위치: 탑\n시간: 밤\n```\n"):
+        for pieces in ([text + OURS], list(text + OURS)):
+            assert shown(pieces) == text
+
+
+def test_what_is_ours_likely_is_held_no_longer_than_the_end_of_an_answer() -> None:
+    window, prose = "```\nlocation: tower\nmood: calm\n```\n", "The rain goes on. " * 20
+    hidden = HiddenBlock()
+    assert hidden.feed(window + prose[:200]) == ""
+    assert hidden.feed(prose[200:]) == window + prose
+
+
+def test_an_unclosed_tag_of_the_author_holds_up_nothing() -> None:
+    hidden = HiddenBlock()
+    text = "[상태] 그는 지쳐 있었다.\n문이 열렸다.\n[상태]\n이름: 하린\n레벨: 3\n"
+    assert "".join(map(hidden.feed, text)) == text
+
+
 PIECES = st.sampled_from(
     [
         *FORMS.values(),
+        *WINDOWS.values(),
+        *DAMAGED.values(),
         PROSE,
         "```",
         "`",
