@@ -8,7 +8,8 @@ from typing import Literal
 
 from store.world.record import DEAD, HELD, LOST, Changes, Character, LeftOutName, PlayerItem
 from text.clean import clean_text
-from world.block.value import MOST_COUNT, MOST_HP, NAME_CHARS, WORD_CHARS
+from world.block.count import MOST_COUNT
+from world.block.value import MOST_HP, NAME_CHARS, WORD_CHARS
 from world.curator.notebook import Unfit
 from world.naming.spelling import find_spelling
 from world.story.state import StoryState

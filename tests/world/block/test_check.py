@@ -254,6 +254,63 @@ def test_things_are_counted_where_the_block_says_how_many() -> None:
     assert state.items["gold coin"].status == "lost"
 
 
+@table(
+    ("said", "once", "name", "count"),
+    [
+        ("물약 두 개", "물약 1개", "물약", 2),
+        ("물약 두 병", "물약 한 병", "물약", 2),
+        ("은화 서른 닢", "은화 1닢", "은화", 30),
+        ("은화 서른두 닢", "은화 한 닢", "은화", 32),
+        ("은화 이십 닢", "은화", "은화", 20),
+        ("화살 12발", "화살 한 발", "화살", 12),
+        ("빵 3덩이", "빵 1덩이", "빵", 3),
+        ("두 자루의 단검", "단검 한 자루", "단검", 2),
+        ("20냥", "1냥", "냥", 20),
+        ("30골드", "한 골드", "골드", 30),
+        ("3묶음", "1묶음", "묶음", 3),
+        ("two potions", "a potion", "potions", 2),
+        ("three apples", "one apple", "apples", 3),
+        ("a dozen arrows", "an arrow", "arrows", 12),
+        ("a pair of knives", "the knife", "knives", 2),
+        ("twenty-five gold coins", "1 gold coin", "gold coins", 25),
+        ("1,200 gold", "1 gold", "gold", 1200),
+        ({"물약": "두 개"}, {"name": "물약", "count": "1개"}, "물약", 2),
+        ([{"name": "potion", "quantity": "two"}], "potion", "potion", 2),
+    ],
+)
+def test_a_number_is_read_however_it_is_written(said: Any, once: Any, name: str, count: int) -> None:
+    state = after({"items_gained": said if isinstance(said, list | dict) else [said]})
+    assert state.items[name].count == count
+    lost = check_block_fields({"items_lost": once if isinstance(once, dict) else [once]}, state, BOOK, 6, "…", "ko")
+    assert lost.refusals == ()
+    assert state.after(lost.changes, 6).items[name].count == count - 1
+
+
+@table(
+    "name",
+    [
+        *("Three-Eyed Raven", "Seven League Boots", "two of swords", "two-handed sword", "9 mm pistol"),
+        *(
+            "열쇠 3호",
+            "2층 열쇠",
+            "레벨 3 검",
+            "제7의 인장",
+            "구운 두부",
+            "고급 세단",
+            "신의 한 수",
+            "검은 두 눈",
+            "사자의 심장",
+        ),
+    ],
+)
+def test_a_number_in_a_name_counts_nothing(name: str) -> None:
+    assert after({"items_gained": [name]}).items[name].count == 1
+
+
+def test_some_of_a_thing_is_the_thing() -> None:
+    assert {"화살", "rope"} <= set(after({"items_gained": ["화살 몇 발", "some rope"]}).items)
+
+
 def test_what_changed_last_stands_first_in_the_inventory() -> None:
     things = [f"thing {at}" for at in range(14)]
     state = BEGIN.after(check_block_fields({"items_gained": things}, BEGIN, BOOK, 5, "…", "en").changes, 5)

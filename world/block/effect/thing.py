@@ -8,10 +8,11 @@ from typing import Any
 
 from store.world.record import HELD, LOST, PlayerItem
 from world.block import value
+from world.block.count import read_thing_counts
 from world.block.effect.draft import ChangesDraft
 from world.block.field import Field
 from world.block.value import ValueRefusal
-from world.naming.spelling import find_spelling
+from world.naming.thing import find_thing_name
 from world.story.state import FULL_HP
 
 
@@ -26,7 +27,7 @@ def change_hp(draft: ChangesDraft, given: Any, _: Mapping[Field, Any]) -> None:
 
 def gain_things(draft: ChangesDraft, given: Any, _: Mapping[Field, Any]) -> None:
     """Gives things to the player."""
-    for name, count in value.read_thing_counts(given):
+    for name, count in read_thing_counts(given):
         known = _find_thing(draft, name)
         name = known.name if known is not None else name
         if known is None or known.status != HELD:
@@ -49,14 +50,10 @@ def lose_things(draft: ChangesDraft, given: Any, _: Mapping[Field, Any]) -> None
         draft.items[known.name] = replace(known, count=left) if left > 0 else PlayerItem(known.name, LOST)
         draft.deeds.lost.append(known.name)
 
-    draft.take_each("items_lost", value.read_thing_counts(given), lose)
+    draft.take_each("items_lost", read_thing_counts(given), lose)
 
 
 def _find_thing(draft: ChangesDraft, name: str) -> PlayerItem | None:
-    """Returns a thing that the story knows under this name, or under its singular."""
-    known = (*draft.before.items, *draft.items)
-    found = next(
-        (one for one in (name, name.removesuffix("s"), f"{name}s") if find_spelling(one, known) in known), name
-    )
-    name = find_spelling(found, known)
+    """Returns a thing that the story knows under this name."""
+    name = find_thing_name(name, (*draft.before.items, *draft.items))
     return draft.items.get(name) or draft.before.items.get(name)
