@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
@@ -82,6 +82,18 @@ def merge_changes(old: Changes, new: Changes) -> Changes:
     for name, rows, _ in PARTS:
         lists[name] = tuple({**_key_rows(old, name, rows), **_key_rows(new, name, rows)}.values())
     return Changes(**lists, mood=old.mood if new.mood is None else new.mood, episode=new.episode or old.episode)
+
+
+def rename_person_rows(changes: Changes, names: Collection[str], new: str) -> Changes:
+    """Returns changes in which the rows of somebody with these names bear another one. What stands under that already
+    told of him as of somebody else, and goes."""
+    renamed = [replace(one, name=new) for one in changes.characters if one.name in names]
+    others = [one for one in changes.characters if one.name not in names and (one.name != new or not renamed)]
+    relations = list[Relation]()
+    for one in changes.relations:
+        first, then = (new if name in names else name for name in (one.from_char, one.to_char))
+        relations += [replace(one, from_char=first, to_char=then)] if first != then else []
+    return replace(changes, characters=(*renamed, *others), relations=tuple(relations))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
+from store.world.change import rename_person_rows
 from store.world.record import (
     Alias,
     AliasKind,
@@ -59,7 +60,11 @@ class StoryState:
 
     def after(self, changes: Changes, turn: int) -> StoryState:
         """Returns the state after one more turn, numbered ``turn``. What became one with something else goes."""
-        aliases = _add_frozen_values(self.aliases, {(one.kind, reduce_name(one.name)): one for one in changes.aliases})
+        own = reduce_name(self.player)  # the player's own name is no further name of anybody
+        new = {(one.kind, reduce_name(one.name)): one for one in changes.aliases}
+        new.pop(("person", own), None)
+        aliases = _add_frozen_values(self.aliases, new)
+        changes = self._rename_player_rows(changes, aliases)
         people, places = (_find_merged(aliases, kind) for kind in ("person", "place"))
         return replace(
             self,
@@ -82,6 +87,15 @@ class StoryState:
             recent=(*self.recent, changes.episode)[-RECENT:] if changes.episode else self.recent,
             important=_choose_important_episodes(self.important, changes.episode),
         )
+
+    def _rename_player_rows(self, changes: Changes, aliases: Mapping[tuple[AliasKind, str], Alias]) -> Changes:
+        """Returns changes with the player's rows under the present name: those of earlier turns bear the name that he
+        had then."""
+        after = replace(self, aliases=aliases)
+        names = {one.name for one in self.aliases.values() if one.kind == "person" and one.name != one.of}
+        found = {one: {self.find_alias("person", one), after.find_alias("person", one)} for one in names}
+        former = [one for one in names if found[one] == {self.player}]
+        return rename_person_rows(changes, former, self.player) if former else changes
 
     def is_left_out(self, *names: str) -> bool:
         """Returns whether the curator has left one of these names out of live_state.md."""
