@@ -9,7 +9,19 @@ from typing import Any
 from sqlalchemy import Connection, Table, bindparam, delete, insert, select
 
 from store.database import world_table as table
-from store.world.record import Alias, Changes, Character, Episode, LeftOutName, Location, LoreMark, PlayerItem, Relation
+from store.world.record import (
+    Alias,
+    Changes,
+    Character,
+    Episode,
+    LeftOutName,
+    Location,
+    LoreMark,
+    PlayerItem,
+    Relation,
+    StoryTime,
+    UsedItem,
+)
 
 PARTS: tuple[tuple[str, Table, type[Any]], ...] = (
     ("characters", table.characters, Character),
@@ -19,6 +31,8 @@ PARTS: tuple[tuple[str, Table, type[Any]], ...] = (
     ("lore", table.lore_mark, LoreMark),
     ("aliases", table.aliases, Alias),
     ("left_out", table.left_out, LeftOutName),
+    ("used", table.used, UsedItem),
+    ("times", table.times, StoryTime),
 )
 """The lists of ``Changes``, each with its table and the class of its rows."""
 _EPISODES = select(table.events).where(table.events.c.node.in_(bindparam("nodes", expanding=True)))

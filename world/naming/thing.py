@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection
 from functools import lru_cache
 
+from text.hangul import is_particles
 from world.naming.spelling import find_spelling, words_of
 
 _PLURAL = re.compile(r"(?<![su])(?<!i)s$")
@@ -21,6 +22,12 @@ def find_thing_name(name: str, known: Collection[str]) -> str:
     return next((one for one in known if _reduce_number(one) == wanted), found)
 
 
+def is_thing_named(name: str, text: str) -> bool:
+    """Returns whether a text says the whole name of a thing, with particles or in the plural: «검을», no «점검»."""
+    form = rf"(?<!\w){re.escape(name)}(?:e?s)?([가-힣]*)(?!\w)"
+    return any(is_particles(match[1].removeprefix("들")) for match in re.finditer(form, text, re.IGNORECASE))
+
+
 @lru_cache(maxsize=16384)
 def _reduce_number(name: str) -> tuple[str, ...]:
     """Returns the words of a name in a form that one and several have in common: «knife» and «knives»."""
@@ -34,4 +41,4 @@ def _cut_plural(word: str) -> str:
     return re.sub(r"v$", "f", re.sub(r"i$", "y", stem))
 
 
-__all__ = ["find_thing_name"]
+__all__ = ["find_thing_name", "is_thing_named"]

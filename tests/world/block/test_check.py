@@ -318,6 +318,31 @@ def test_what_changed_last_stands_first_in_the_inventory() -> None:
     assert "Inventory: lamp, " in live_state(state, "en")
 
 
+def front(state: StoryState) -> list[str]:
+    """The inventory as the prompt has it."""
+    line = next(line for line in live_state(state, "en").splitlines() if "Inventory: " in line)
+    return line.partition("Inventory: ")[2].split(", ")
+
+
+def test_what_is_used_or_named_stands_first_in_the_inventory_and_is_not_gone() -> None:
+    state = StoryState("아리아")
+    turns: tuple[tuple[dict[Any, Any], str, list[str]], ...] = (
+        ({"items_gained": ["낡은 등불", "검", "potion ×3", "map"]}, "", ["map", "potion ×3", "검", "낡은 등불"]),
+        ({"items_used": ["검"]}, "…", ["검", "map", "potion ×3", "낡은 등불"]),
+        ({"items_gained": ["map"]}, "낡은 등불을 켠다.", ["map", "낡은 등불", "검", "potion ×3"]),
+        ({}, "점검은 끝났고 등불과 maple 나무뿐이다.", ["map", "낡은 등불", "검", "potion ×3"]),
+        ({}, "검은 무겁다.", ["검", "map", "낡은 등불", "potion ×3"]),
+        ({"items_lost": ["potion"]}, "You drink one of the potions.", ["potion ×2", "검", "map", "낡은 등불"]),
+        ({"items_gained": ["낡은 등불"], "items_used": ["rope"]}, "…", ["낡은 등불", "potion ×2", "검", "map"]),
+        ({"items_gained": ["potion"]}, "…", ["potion ×3", "낡은 등불", "검", "map"]),
+    )
+    for turn, (fields, text, things) in enumerate(turns, 1):
+        checked = check_block_fields(fields, state, BOOK, turn, text, "en")
+        assert checked.refusals == ()
+        state = state.after(checked.changes, turn)
+        assert front(state) == things
+
+
 @table("me", ["you", "The player", "{{user}}"])
 def test_the_player_is_known_by_what_everybody_calls_him(me: str) -> None:
     change = [{"from": me, "to": "크룩", "type": "hostile", "delta": -2}]

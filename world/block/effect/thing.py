@@ -12,7 +12,7 @@ from world.block.count import read_thing_counts
 from world.block.effect.draft import ChangesDraft
 from world.block.field import Field
 from world.block.value import ValueRefusal
-from world.naming.thing import find_thing_name
+from world.naming.thing import find_thing_name, is_thing_named
 from world.story.state import FULL_HP
 
 
@@ -36,6 +36,8 @@ def gain_things(draft: ChangesDraft, given: Any, _: Mapping[Field, Any]) -> None
         elif count is not None or known.count > 1:  # a thing that is only named again is no second one
             draft.items[name] = replace(known, count=known.count + (count or 1))
             draft.deeds.gained.append(name)
+        else:
+            draft.used.add(name)
 
 
 def lose_things(draft: ChangesDraft, given: Any, _: Mapping[Field, Any]) -> None:
@@ -51,6 +53,19 @@ def lose_things(draft: ChangesDraft, given: Any, _: Mapping[Field, Any]) -> None
         draft.deeds.lost.append(known.name)
 
     draft.take_each("items_lost", read_thing_counts(given), lose)
+
+
+def use_things(draft: ChangesDraft, given: Any, _: Mapping[Field, Any]) -> None:
+    """Notes what the player has used; nothing of it is gone by that."""
+    for name, _count in read_thing_counts(given):
+        if (known := _find_thing(draft, name)) is not None and known.status == HELD:
+            draft.used.add(known.name)
+
+
+def use_named_things(draft: ChangesDraft, text: str) -> None:
+    """Notes which of the player's things a turn names."""
+    held = [name for name, one in draft.before.items.items() if one.status == HELD and name not in draft.items]
+    draft.used.update(name for name in held if is_thing_named(name, text))
 
 
 def _find_thing(draft: ChangesDraft, name: str) -> PlayerItem | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from world.block.field import BY_NAME, field_of, is_asked_for, may_become, normalise_field_name
+from world.block.field import BY_NAME, field_of, is_asked_for, may_become, normalise_field_name, says_state
 
 STATE = ("state", "state_block", "stateblock", "state block", "상태", "상태블록", "상태 블록")
 """What the first line of a fence, or a tag, says of a block for certain."""
@@ -164,11 +164,11 @@ def _says_field(inside: str, last: bool) -> bool | None:
         if bare[0] == "{":
             match = _JSON.match(inside[inside.index("{") :])
             if match is not None:
-                return normalise_field_name(match[1]) in BY_NAME
+                return BY_NAME.get(normalise_field_name(match[1]), "time") != "time"
             return False if last or len(inside) > 100 else None
         if not line.endswith("\n") and not last:
             return None if may_become(line) or not others else False
-        if field_of(line) is not None:
+        if says_state(line):
             return True
         others += 1
         if others == 2:
@@ -182,7 +182,7 @@ def _mostly_fields(inside: str) -> bool:
     if inside.lstrip().startswith("{"):
         return True
     keys = [line for line in inside.splitlines() if _KEY.match(line)]
-    return 2 * sum(field_of(line) is not None for line in keys) > len(keys) or not keys
+    return 2 * sum(map(says_state, keys)) > len(keys) or not keys
 
 
 def _is_readable(text: str) -> bool:
@@ -240,7 +240,7 @@ def _find_json_block(text: str, last: bool) -> AnswerPart | None:
         return (
             None if not last and len(text) < 60 and re.fullmatch(r"\{\s*[\"']?[^\"'\n:]*[\"']?\s*", text) else _NOTHING
         )
-    if normalise_field_name(match[1]) not in BY_NAME:
+    if BY_NAME.get(normalise_field_name(match[1]), "time") == "time":
         return _NOTHING
     size = _measure_json_object(text)
     if size is None:
@@ -274,7 +274,7 @@ def _find_field_lines(rest: str, last: bool) -> AnswerPart | None:
     complete = rest if last else rest[: rest.rfind("\n") + 1]
     for line in complete.splitlines(keepends=True):
         if field_of(line) is not None:
-            fields += 1
+            fields += says_state(line)
             exact += _EXACT.match(line) is not None
             own += is_asked_for(line)
         elif line.strip() and not (fields and goes_on(line)):
