@@ -24,6 +24,11 @@ _COINS = "냥|골드|닢|푼|실버|크레딧|코인"
 _DIGITS = r"\d{1,3}(?:,\d{3})+|\d{1,6}"
 _KOREAN = r"(?:[가-힣]{2,4}|(?![일이삼사오육칠팔구])[가-힣])"
 """A number word; of one syllable none that means something else as often: «이 병»."""
+_ONE = "하나|둘|셋|넷|다섯|여섯|일곱|여덟|아홉"
+_ALONE = rf"{_ONE}|(?:열|스물|서른|마흔|쉰|예순|일흔|여든|아흔)(?:{_ONE})|스물|서른|마흔|예순|일흔|여든|아흔"
+"""Number words that need no counter: «물주머니 하나»."""
+_BEFORE = r"[^은는던운진한된의\s]"
+"""The end of a name before a number that is none of its own words: «신의 한 수», «검은 두 눈»."""
 _ENGLISH = (
     rf"half a dozen|(?:(?:a|{build_english_number_pattern()})[ ])?(?:dozen|pairs?|hundred)(?: of)?"
     rf"|{build_english_number_pattern()}"
@@ -43,13 +48,14 @@ _IN_WORDS = (
     re.compile(rf"(?P<name>.+?)\s*\(\s*(?P<count>{_KOREAN})\s*(?P<counter>{_KNOWN})\s*\)"),
     re.compile(rf"(?P<name>.+)\s(?P<count>{_KOREAN})\s(?P<counter>{_KNOWN})"),
     re.compile(rf"(?P<name>.+)\s(?P<count>(?![일이삼사오육칠팔구십백])[가-힣]{{1,4}})(?P<counter>{_GLUED})"),
-    re.compile(rf"(?P<name>.*[^은는던운진한된의\s])\s(?P<count>{_KOREAN})\s(?P<counter>[가-힣]{{1,2}})"),
+    re.compile(rf"(?P<name>.*{_BEFORE})\s(?P<count>{_KOREAN})\s(?P<counter>[가-힣]{{1,2}})"),
+    re.compile(rf"(?P<name>.*{_BEFORE})\s(?P<count>{_ALONE})"),
     re.compile(rf"(?P<count>{_KOREAN})\s(?P<counter>{_KNOWN})의\s+(?P<name>.+)"),
     re.compile(rf"(?P<count>{_KOREAN})\s(?P<name>{_COINS})"),
     re.compile(rf"(?P<count>[가-힣]{{2,4}})(?P<name>{_COINS})"),
     re.compile(rf"(?P<count>(?i:{_ENGLISH}))\s+(?P<name>[^\W\d].*)"),
 )
-"""Forms with number words. Before an unknown counter no word that belongs to it: «신의 한 수», «검은 두 눈»."""
+"""Forms with number words."""
 _SOME = re.compile(
     rf"(?:some|several|many|a few|a couple of)\s+(?P<name>.+)|(?P<other>.+)\s(?:몇|여러)\s?(?:{_KNOWN})", re.IGNORECASE
 )

@@ -14,16 +14,18 @@ _DAY_NAMES = ("day", "date", "날짜", "일차")
 """Names of the field whose value, a number, is the day."""
 _ORDINALS = "first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth"
 _MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
+_KOREAN_DAYS = ("하루", "이틀", "사흘", "나흘", "닷새", "엿새", "이레", "여드레", "아흐레", "열흘")
 _DAY = re.compile(
-    r"\b(?:the )?day\s+(?:\d+|[a-z]+\b)|\b(?:the )?(?:\d+(?:st|nd|rd|th)|" + _ORDINALS + r") day\b"
-    r"|\d+\s*일\s*(?:째|차)(?:\s*날)?|[가-힣]{1,4}\s?째\s?날|첫날|[가-힣]{1,3}흘째|(?:하루|이틀)째|제\s*\d+\s*일"
+    rf"\b(?:the )?day\s+(?:\d+|[a-z]+\b)|\b(?:the )?(?:\d+(?:st|nd|rd|th)|{_ORDINALS}) day\b"
+    rf"|\d+\s*일\s*(?:째|차)(?:\s*날)?|[가-힣]{{1,4}}\s?째\s?날|첫날|제\s*\d+\s*일"
+    rf"|(?:{'|'.join(_KOREAN_DAYS)})째(?: 날)?"
     r"|(?:\d{1,4}년\s*)?\d{1,2}월(?:\s*\d{1,2}일)?|\d{4}[-./]\d{1,2}[-./]\d{1,2}"
     rf"|\b(?:{_MONTHS})\s+\d{{1,2}}(?:st|nd|rd|th)?\b|\b\d{{1,2}}(?:st|nd|rd|th)?(?: of)? (?:{_MONTHS})\b"
     r"|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b|[월화수목금토일]요일",
     re.IGNORECASE,
 )
 _NEXT = re.compile(r"\b(?:the )?(?:next|following) (?:day\b|(?=morning))|다음\s?날|이튿날", re.IGNORECASE)
-_NUMBER = re.compile(r"\d+(?=\s*일\s*[째차])|(?<=day )\d+", re.IGNORECASE)
+_NUMBER = re.compile(r"day (\d+)|(\d+)\s*일\s*[째차]|제\s*(\d+)\s*일", re.IGNORECASE)
 _EDGE = " \t\n,;·|/()-–—의"
 
 
@@ -55,8 +57,8 @@ def read_story_time(value: Any, before: StoryTime = UNKNOWN_TIME) -> StoryTime:
     has none yet. Raises ``ValueRefusal``."""
     text = read_name_value(write_time("time", value), NAME_CHARS)
     later = _NEXT.search(text)
-    if later and (count := _NUMBER.search(before.day)):
-        day = f"{before.day[: count.start()]}{int(count[0]) + 1}{before.day[count.end() :]}"
+    if later and (count := _count_day(before.day)):
+        day = f"{count + 1}일째" if re.search("[가-힣]", before.day) else f"day {count + 1}"
         return StoryTime(day, _cut_edges(text[: later.start()], text[later.end() :]))
     match = next((one for one in _DAY.finditer(text) if _names_day(one[0])), None)
     if match is None:
@@ -64,6 +66,21 @@ def read_story_time(value: Any, before: StoryTime = UNKNOWN_TIME) -> StoryTime:
     rest = _cut_edges(text[: match.start()], text[match.end() :])
     day = match[0].strip()
     return StoryTime(day, rest or (before.time_of_day if day.casefold() == before.day.casefold() else ""))
+
+
+def _count_day(day: str) -> int | None:
+    """Returns which day of the story it is, «day 2», «둘째 날», «사흘째», «the third day»; None for a date."""
+    if match := _NUMBER.search(day):
+        return int(match[1] or match[2] or match[3])
+    word = day.casefold().removeprefix("the ").removesuffix("날").strip()
+    if word.endswith(" day"):
+        ordinals, word = _ORDINALS.split("|"), word.removesuffix(" day")
+        digits = re.match(r"\d+", word)
+        return int(digits[0]) if digits else ordinals.index(word) + 1 if word in ordinals else None
+    word = word.removesuffix("째").strip()
+    if word in _KOREAN_DAYS:
+        return _KOREAN_DAYS.index(word) + 1
+    return 1 if word == "첫" else parse_number_word(word.removeprefix("day "))
 
 
 def _names_day(text: str) -> bool:

@@ -265,6 +265,8 @@ def test_things_are_counted_where_the_block_says_how_many() -> None:
         ("화살 12발", "화살 한 발", "화살", 12),
         ("빵 3덩이", "빵 1덩이", "빵", 3),
         ("두 자루의 단검", "단검 한 자루", "단검", 2),
+        ("물주머니 네 개", "물주머니 하나", "물주머니", 4),
+        ("사과 스물둘", "사과 하나", "사과", 22),
         ("20냥", "1냥", "냥", 20),
         ("30골드", "한 골드", "골드", 30),
         ("3묶음", "1묶음", "묶음", 3),
@@ -305,6 +307,24 @@ def test_a_number_is_read_however_it_is_written(said: Any, once: Any, name: str,
 )
 def test_a_number_in_a_name_counts_nothing(name: str) -> None:
     assert after({"items_gained": [name]}).items[name].count == 1
+
+
+@table(
+    ("before", "gained", "lost", "left"),
+    [
+        ([], ["해독초 두 뿌리"], ["해독초 한 뿌리"], 1),
+        (["해독초"], ["해독초 세 뿌리"], ["해독초 두 뿌리"], 2),
+        ([], ["해독초"], ["해독초"], 0),
+        (["해독초"], ["해독초"], ["해독초"], 1),  # dropped, and taken up again
+    ],
+)
+def test_what_a_turn_gives_and_takes_is_counted_together(
+    before: list[str], gained: list[str], lost: list[str], left: int
+) -> None:
+    state = after({"items_gained": before})
+    checked = check_block_fields({"items_gained": gained, "items_lost": lost}, state, BOOK, 6, "…", "ko")
+    one = state.after(checked.changes, 6).items["해독초"]
+    assert (one.count if one.status == "held" else 0, checked.refusals) == (left, ())
 
 
 def test_some_of_a_thing_is_the_thing() -> None:

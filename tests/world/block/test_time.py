@@ -76,6 +76,9 @@ def test_what_a_turn_does_not_say_of_the_time_stays(lines: str, time: tuple[str,
 
 def test_the_day_after_is_counted_in_korean_too() -> None:
     assert passed("time: 2일째 저녁", "time: 이튿날 아침") == ("3일째", "아침")
+    assert passed("time: 첫째 날 저녁", "time: 다음 날 새벽") == ("2일째", "새벽")
+    assert passed("time: 사흘째 밤", "time: 다음날 새벽", "time: 이튿날") == ("5일째", "")
+    assert passed("time: the third day, noon", "time: the following morning") == ("day 4", "morning")
     assert passed("time: 저녁", "time: 다음 날 아침") == ("", "다음 날 아침")
 
 

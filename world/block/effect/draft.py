@@ -23,8 +23,8 @@ ABOUT_NAMES = ("dead", "not_held", "not_said")
 
 @dataclass
 class ChangesDraft:
-    """``before``: the state before the turn. ``deeds``: what happened, for the turn's episode. ``unreadable``: how many
-    fields could not be read."""
+    """``before``: the state before the turn. ``deeds``: what happened, for the turn's episode. ``taken_last``: things
+    that the turn gives and takes. ``unreadable``: how many fields could not be read."""
 
     before: StoryState
     language: Language
@@ -33,6 +33,7 @@ class ChangesDraft:
     relations: dict[tuple[str, str], Relation] = field(default_factory=dict)
     locations: dict[str, Location] = field(default_factory=dict)
     items: dict[str, PlayerItem] = field(default_factory=dict)
+    taken_last: list[tuple[str, int | None]] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
     time: StoryTime | None = None
     mood: str | None = None

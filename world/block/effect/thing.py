@@ -25,8 +25,8 @@ def change_hp(draft: ChangesDraft, given: Any, _: Mapping[Field, Any]) -> None:
         draft.deeds.hp += change
 
 
-def gain_things(draft: ChangesDraft, given: Any, _: Mapping[Field, Any]) -> None:
-    """Gives things to the player."""
+def gain_things(draft: ChangesDraft, given: Any, others: Mapping[Field, Any]) -> None:
+    """Gives things to the player, and takes those of them that the same turn uses up."""
     for name, count in read_thing_counts(given):
         known = _find_thing(draft, name)
         name = known.name if known is not None else name
@@ -38,21 +38,44 @@ def gain_things(draft: ChangesDraft, given: Any, _: Mapping[Field, Any]) -> None
             draft.deeds.gained.append(name)
         else:
             draft.used.add(name)
+    for name, count in draft.taken_last:
+        _take_thing(draft, name, count)
 
 
-def lose_things(draft: ChangesDraft, given: Any, _: Mapping[Field, Any]) -> None:
-    """Takes things from the player."""
+def lose_things(draft: ChangesDraft, given: Any, others: Mapping[Field, Any]) -> None:
+    """Takes things from the player. What the same turn gives is taken behind that, where it was not there before or is
+    counted; else what is dropped and taken up again would be gone."""
+    gained = _read_gained_counts(others)
 
     def lose(given: tuple[str, int | None]) -> None:
         name, count = given
         known = _find_thing(draft, name)
-        if known is None or known.status != HELD:
-            raise ValueRefusal("not_held", name=name)
-        left = known.count - (count or 1)
-        draft.items[known.name] = replace(known, count=left) if left > 0 else PlayerItem(known.name, LOST)
-        draft.deeds.lost.append(known.name)
+        again = find_thing_name(name, gained)
+        held = known is not None and known.status == HELD
+        if again in gained and (not held or (count is not None and gained[again] is not None)):
+            draft.taken_last.append((name, count))
+        else:
+            _take_thing(draft, name, count)
 
     draft.take_each("items_lost", read_thing_counts(given), lose)
+
+
+def _read_gained_counts(fields: Mapping[Field, Any]) -> dict[str, int | None]:
+    """Returns what a block gives to the player; nothing where it cannot be read."""
+    try:
+        return dict(read_thing_counts(fields.get("items_gained") or []))
+    except ValueRefusal:
+        return {}
+
+
+def _take_thing(draft: ChangesDraft, name: str, count: int | None) -> None:
+    """Takes some of a thing, or all. Raises ``ValueRefusal`` where the player has none."""
+    known = _find_thing(draft, name)
+    if known is None or known.status != HELD:
+        raise ValueRefusal("not_held", name=name)
+    left = known.count - (count or 1)
+    draft.items[known.name] = replace(known, count=left) if left > 0 else PlayerItem(known.name, LOST)
+    draft.deeds.lost.append(known.name)
 
 
 def use_things(draft: ChangesDraft, given: Any, _: Mapping[Field, Any]) -> None:
