@@ -37,6 +37,9 @@ from world.file.front import WHOLE_LORE
 from world.lore.lorebook import Lorebook
 from world.lore.macro import Moment
 from world.lore.standing import ROOM
+from world.naming.merge import merge_names
+from world.naming.resolve import PLAYER
+from world.naming.spelling import reduce_name
 from world.prompt.budget import SMALL, AuthorRoom, Budgets, choose_smaller_budgets
 from world.prompt.context import Given, WorldContext, build_world_context
 from world.prompt.placement import Placed
@@ -264,7 +267,7 @@ class WorldEngine:
         """Stores an answer as it came, after the turns that only the client knew. ``stopped``: the reader ended the
         answer; what was shown is kept. ``model``: the one that answered."""
         worlds = self.store.worlds
-        world = begun.world or self.create(begun)
+        world = self._take_player_name(begun.world or self.create(begun), begun)
         parent = begun.parent
         if begun.known.wordings and begun.known.node is not None:
             worlds.learn(begun.known.node, begun.known.wordings)
@@ -319,6 +322,30 @@ class WorldEngine:
             return self.settings.ahead and self.models().read is not None
         except GieokError:
             return False
+
+    def _take_player_name(self, world: World, begun: RecognisedRequest) -> World:
+        """Gives the player of a world the name that the client says, where nobody has given one."""
+        name = begun.told_story.player
+        if not name or reduce_name(world.player) not in PLAYER:
+            return world
+        try:
+            self.rename_player(world, name)
+        except GieokError as error:
+            log.warning("a player's name was not taken: %s", error.code)
+        return self.store.worlds.world(world.id)
+
+    def rename_player(self, world: World, name: str) -> None:
+        """Gives the user's character another name. Whom the stories know under that name already is the same. Raises
+        ``Empty``, ``TooLong``, ``WorldUnknown``."""
+        worlds, old = self.store.worlds, world.player
+        ends = [(node, self.state(node, world)) for node in worlds.leaves(world.id)]
+        worlds.set_player(world.id, name)
+        new = worlds.world(world.id).player
+        for node, before in ends:
+            if new != old and new in before.characters and node.status != "raw":
+                merged = merge_names(before, "person", new, old)
+                worlds.amend(node, replace(change.rename_person_rows(merged, (old,), new), aliases=()))
+                self._extractor.take_in_edit(node)
 
     def create(self, begun: RecognisedRequest) -> World:
         """Creates the world of a story that nobody knew."""
@@ -476,7 +503,7 @@ def build_unsaved_world(begun: RecognisedRequest) -> World:
     words = (first if first.strip() else next(iter(texts), "")).split()
     language = detect_language(" ".join((*texts[:4], begun.question)), "en")
     name = cut_graphemes(" ".join(words[:NAME_WORDS]), NAME_CHARS) or UNNAMED[language]
-    return World("", "", name, "", language, DEFAULT_PLAYER[language], 0.0, 0.0)
+    return World("", "", name, "", language, begun.told_story.player or DEFAULT_PLAYER[language], 0.0, 0.0)
 
 
 def _choose_block_instruction(models: ModelSet, language: Language) -> str:

@@ -50,8 +50,10 @@ def _draw_standing(shown: WorldView, prefix: str) -> None:
     """Draws where the player is, the menu of the world and, when the reader looks back, the way to the newest turn."""
     words, key = shown.view.words, f"{prefix}world-head"
     with st.container(key=key, horizontal=True, vertical_alignment="center", gap="small", wrap=False):
+        facts = (shown.state.player, shown.state.me.location, shown.state.time.line)
         st.caption(
-            escape_markdown(" · ".join(filter(None, (shown.state.player, shown.state.me.location)))), width="stretch"
+            escape_markdown(" · ".join(filter(None, facts))),
+            width="stretch",
         )
         render_world_menu(words, shown.world, is_open=True, prefix=prefix)
     if not shown.is_past or shown.view.session_id is None:

@@ -228,7 +228,13 @@ def _read_engine_line(message: Any) -> StoryMessage:
     if not isinstance(message, Mapping):
         return StoryMessage("", "")
     role, calls = message.get("role"), message.get("tool_calls") or message.get("function_call")
-    return StoryMessage(role if isinstance(role, str) else "", "\n".join(list_message_texts(message)), bool(calls))
+    name = message.get("name")
+    return StoryMessage(
+        role if isinstance(role, str) else "",
+        "\n".join(list_message_texts(message)),
+        bool(calls),
+        " ".join(name.split()) if isinstance(name, str) else "",
+    )
 
 
 def _read_world_header(request: Request) -> str | None:

@@ -2,9 +2,9 @@
 (specification 12.3).
 
 A story is a conversation (``schema.session``) whose ``world`` is not empty; what was said stands in its turns. The rows
-of ``characters``, ``relationships``, ``locations``, ``items``, ``events``, ``lore_mark``, ``world_alias``
-and ``world_left_out`` belong to the turn (``node``) that wrote them: the state after a turn is what the turns before it
-wrote, the newest row of a name last.
+of ``characters``, ``relationships``, ``locations``, ``items``, ``events``, ``lore_mark``, ``world_alias``,
+``world_left_out``, ``world_used`` and ``world_time`` belong to the turn (``node``) that wrote them: the state after a
+turn is what the turns before it wrote, the newest row of a name last.
 """
 
 from __future__ import annotations
@@ -161,6 +161,21 @@ left_out = Table(
     Column("hidden", Boolean, nullable=False),
 )
 
+used = Table(
+    "world_used",
+    metadata,
+    Column("node", _ID, primary_key=True),
+    Column("name", ExactName(NAME_CHARS), primary_key=True),
+)
+
+times = Table(
+    "world_time",
+    metadata,
+    Column("node", _ID, primary_key=True),
+    Column("day", ExactText, nullable=False),
+    Column("time_of_day", ExactText, nullable=False),
+)
+
 lore = Table(
     "lore",
     metadata,
@@ -215,7 +230,7 @@ finding = Table(
     sqlite_autoincrement=True,
 )
 
-BY_NODE = (characters, relationships, locations, items, events, lore_mark, aliases, left_out, block)
+BY_NODE = (characters, relationships, locations, items, events, lore_mark, aliases, left_out, used, times, block)
 """Tables whose rows belong to a turn and name it alone."""
 BY_WORLD = (node, lore, vector, finding)
 """Tables whose rows name their world."""

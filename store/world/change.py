@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from sqlalchemy import Connection, Table, bindparam, delete, insert, select
 
 from store.database import world_table as table
-from store.world.record import Alias, Changes, Character, Episode, LeftOutName, Location, LoreMark, PlayerItem, Relation
+from store.world.record import (
+    Alias,
+    Changes,
+    Character,
+    Episode,
+    LeftOutName,
+    Location,
+    LoreMark,
+    PlayerItem,
+    Relation,
+    StoryTime,
+    UsedItem,
+)
 
 PARTS: tuple[tuple[str, Table, type[Any]], ...] = (
     ("characters", table.characters, Character),
@@ -19,6 +31,8 @@ PARTS: tuple[tuple[str, Table, type[Any]], ...] = (
     ("lore", table.lore_mark, LoreMark),
     ("aliases", table.aliases, Alias),
     ("left_out", table.left_out, LeftOutName),
+    ("used", table.used, UsedItem),
+    ("times", table.times, StoryTime),
 )
 """The lists of ``Changes``, each with its table and the class of its rows."""
 _EPISODES = select(table.events).where(table.events.c.node.in_(bindparam("nodes", expanding=True)))
@@ -82,6 +96,18 @@ def merge_changes(old: Changes, new: Changes) -> Changes:
     for name, rows, _ in PARTS:
         lists[name] = tuple({**_key_rows(old, name, rows), **_key_rows(new, name, rows)}.values())
     return Changes(**lists, mood=old.mood if new.mood is None else new.mood, episode=new.episode or old.episode)
+
+
+def rename_person_rows(changes: Changes, names: Collection[str], new: str) -> Changes:
+    """Returns changes in which the rows of somebody with these names bear another one. What stands under that already
+    told of him as of somebody else, and goes."""
+    renamed = [replace(one, name=new) for one in changes.characters if one.name in names]
+    others = [one for one in changes.characters if one.name not in names and (one.name != new or not renamed)]
+    relations = list[Relation]()
+    for one in changes.relations:
+        first, then = (new if name in names else name for name in (one.from_char, one.to_char))
+        relations += [replace(one, from_char=first, to_char=then)] if first != then else []
+    return replace(changes, characters=(*renamed, *others), relations=tuple(relations))
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,6 +100,30 @@ class PlayerItem:
 
 
 @dataclass(frozen=True, slots=True)
+class UsedItem:
+    """A thing that a turn used or named without changing it: it stands in front of the others from then on."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoryTime:
+    """When the story is, in its own words; empty where it does not say: ``day`` such as «day 2», ``time_of_day`` such
+    as «evening»."""
+
+    day: str = ""
+    time_of_day: str = ""
+
+    @property
+    def line(self) -> str:
+        """Returns both as one text."""
+        return ", ".join(filter(None, (self.day, self.time_of_day)))
+
+
+UNKNOWN_TIME = StoryTime()
+
+
+@dataclass(frozen=True, slots=True)
 class LeftOutName:
     """Whether live_state.md leaves a name out of its lists of what is past or far away."""
 
@@ -180,7 +204,8 @@ class LoreMark:
 class Changes:
     """What one turn changed: whole new values, not differences. Empty for a turn that changed nothing.
 
-    ``mood``: None when the turn told none. ``episode``: what the turn is remembered by.
+    ``times``: when the story is after the turn, at most one. ``mood``: None when the turn told none. ``episode``: what
+    the turn is remembered by.
     """
 
     characters: tuple[Character, ...] = ()
@@ -190,6 +215,8 @@ class Changes:
     lore: tuple[LoreMark, ...] = ()
     aliases: tuple[Alias, ...] = ()
     left_out: tuple[LeftOutName, ...] = ()
+    used: tuple[UsedItem, ...] = ()
+    times: tuple[StoryTime, ...] = ()
     mood: str | None = None
     episode: Episode | None = None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 import uuid
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select, update
@@ -20,7 +21,7 @@ from store.task.task import removed_of_world
 from store.world import change
 from store.world.curated import Curated
 from store.world.lore import WorldLoreRows
-from store.world.record import Changes, World
+from store.world.record import Alias, Changes, World
 from store.world.rows import check_world
 from store.world.story import begin_story
 from store.world.tree import COLUMNS, TOLD, as_node
@@ -113,8 +114,19 @@ class Worlds(StoryTurns, WorldLoreRows, Curated):
             return [as_session(row) for row in connection.execute(query)]
 
     def set_player(self, world_id: str, player: str) -> None:
-        """Sets the name of the user's character, for turns to come. Raises ``Empty``, ``TooLong``, ``WorldUnknown``."""
-        self._change(world_id, player=_clean_world_name(player), revision=_WORLD.revision + 1)
+        """Sets the name of the user's character; what turns have told of him under the earlier one is his. Raises
+        ``Empty``, ``TooLong``, ``WorldUnknown``."""
+        player = _clean_world_name(player)
+        with self._transaction() as connection:
+            check_world(connection, world_id)
+            row = connection.execute(select(_WORLD.player, _WORLD.begin).where(_WORLD.id == world_id)).one()
+            begin = change.changes_of(row.begin or {})
+            if player != row.player:
+                begin = change.rename_person_rows(begin, (row.player,), player)
+                aliases = [one for one in begin.aliases if one.name not in (row.player, player)]
+                begin = replace(begin, aliases=(*aliases, Alias("person", row.player, player)))
+            values = {"player": player, "begin": change.build_plain_changes(begin), "revision": _WORLD.revision + 1}
+            connection.execute(update(table.world).where(_WORLD.id == world_id).values(**values))
 
     def begin(self, world_id: str) -> Session:
         """Begins a further story of a world, with the greetings of the first one. Raises ``WorldUnknown``."""

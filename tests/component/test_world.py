@@ -492,6 +492,16 @@ def test_the_import_shows_what_comes_over_and_what_is_too_large(serve: Serve) ->
     assert len(worlds().lore(node_of(at).world)) == 4
 
 
+def test_a_card_asks_for_the_name_of_the_players_character(serve: Serve) -> None:
+    serve()
+    at = press(page(view="world"), "world-import")
+    data = json.dumps(CARD).encode()
+    at.file_uploader(key="world-import-file").set_value([("mir.json", data, "application/json")]).run()
+    at.text_input(key="world-import-player").set_value(" 민수 ").run()
+    node = node_of(press(at, "world-import-go"))
+    assert (node.answer, worlds().world(node.world).player) == ("민수, 왔구나.", "민수")
+
+
 def test_a_card_is_added_to_the_open_world_as_another_beginning(serve: Serve) -> None:
     serve()
     at = opened()

@@ -29,6 +29,7 @@ from store.world.record import (
     PlayerItem,
     Relation,
     StoryNode,
+    StoryTime,
     World,
 )
 from tests.conftest import Serve
@@ -348,6 +349,56 @@ def test_things_are_lost_found_and_added(told: Told) -> None:
     assert told.state(node).items["낡은 등불"] == PlayerItem("낡은 등불")
     at = click(at, "world-item-add")
     assert "비어 있" in texts(at)
+
+
+def test_things_stand_newest_first_with_their_number_which_can_be_corrected(told: Told) -> None:
+    node = told.say(None, "줍자", "주웠다.", items_gained="[금화 30닢, 물약]")
+    node = told.say(node, "뒤지자", "찾았다.", items_gained="[등불]")
+    at = told.open("people", node)
+    assert [name for name in ("등불", "금화 ×30", "물약", "밧줄", "은방울") if name in texts(at)] == [
+        *("등불", "금화 ×30", "물약", "밧줄", "은방울")
+    ]
+    places = [texts(at).index(name) for name in ("등불", "금화 ×30", "물약", "밧줄", "은방울")]
+    assert places == sorted(places)
+    at = click(at, "world-item-1-edit")
+    typed(at, "number_input", "-금화").set_value(12)
+    at = click(at, "world-item-save")
+    assert told.state(node).items["금화"] == PlayerItem("금화", count=12)
+    assert "금화 ×12" in texts(at)
+    assert not at.number_input
+    at = click(click(at, "world-item-2-edit"), "world-item-cancel")
+    assert (told.state(node).items["물약"].count, len(at.number_input)) == (1, 0)
+
+
+def test_the_time_of_the_story_is_shown_and_can_be_corrected(told: Told) -> None:
+    node = told.say(None, "안녕", "인사했다.", time="2일째 저녁")
+    at = told.open("people", node)
+    assert "아리아 · 나루터 · 2일째, 저녁" in texts(at)
+    at = click(at, "world-person-0-edit")
+    assert typed(at, "text_input", "-아리아-time").value == "2일째, 저녁"
+    typed(at, "text_input", "-아리아-time").set_value("3일째 새벽")
+    at = click(at, "world-person-save")
+    assert told.state(node).time == StoryTime("3일째", "새벽")
+    at = click(at, "world-person-0-edit")
+    typed(at, "text_input", "-아리아-time").set_value("  ")
+    click(at, "world-person-save")
+    assert told.state(node).time == StoryTime()
+
+
+def test_a_time_that_the_curator_has_put_right_is_undone(told: Told) -> None:
+    node = told.say(None, "안녕", "인사했다.", time="2일째 저녁")
+    old, new = correct_row(told.state(node), "시간", "time", "3일째 새벽")
+    told.rows.amend(node, new)
+    mend = {"old": build_plain_changes(old), "new": build_plain_changes(new)}
+    told.rows.add_finding(node, "mended", "시간", "1턴이 말한다.", mend)
+    assert told.state(node).time == StoryTime("3일째", "새벽")
+    at = told.open("curator", node)
+    assert {"이것만 되돌리기: 시간, 날", "이것만 되돌리기: 시간, 때"} <= {
+        one.label.replace("\\", "") for one in at.button
+    }
+    (finding,) = told.rows.findings(node)
+    told.engine.undo_mend(finding)
+    assert told.state(node).time == StoryTime("2일째", "저녁")
 
 
 def test_hundreds_of_characters_are_divided_into_pages(told: Told) -> None:

@@ -17,7 +17,7 @@ from store.database.engine import connect_database, parse_database_url
 from store.owner import ME
 from store.session.history import put_marks
 from store.session.options import AnswerOptions
-from store.world.record import Alias, Changes, Character, NewNode
+from store.world.record import Alias, Changes, Character, NewNode, StoryTime, UsedItem
 from store.world.turns import needs_snapshot
 from tests.process import SECONDS, channel, end, start
 from tests.process import event as signal
@@ -326,17 +326,23 @@ def test_the_people_of_an_earlier_story_are_there_and_travel_with_nobody(url: st
         for column in ("companion", "sightings"):
             connection.execute(text(f"ALTER TABLE characters DROP COLUMN {column}"))
         connection.execute(text("DROP TABLE world_alias"))
-        connection.execute(text("DROP TABLE world_left_out"))
+        for name in ("world_left_out", "world_used", "world_time"):
+            connection.execute(text(f"DROP TABLE {name}"))
         connection.execute(text("ALTER TABLE world_finding DROP COLUMN mend"))
     store.close()
     store = Store(url)
     node = store.worlds.node(node.id)
     ((_, changes),) = store.worlds.stored_state(node).changes
     assert changes.characters == (Character("리나", "숲", 30, companion=False, sightings=0),)
-    merged = Changes((Character("리나", "탑", 30, companion=True),), aliases=(Alias("person", "Lina", "리나"),))
+    merged = Changes(
+        (Character("리나", "탑", 30, companion=True),),
+        aliases=(Alias("person", "Lina", "리나"),),
+        used=(UsedItem("등불"),),
+        times=(StoryTime("2일째", "밤"),),
+    )
     store.worlds.correct_turn(node, merged)
     ((_, changes),) = store.worlds.stored_state(node).changes
-    assert (changes.characters, changes.aliases) == (merged.characters, merged.aliases)
+    assert changes == merged
     store.close()
 
 

@@ -14,7 +14,7 @@ from store import Store
 from store.export import portable
 from store.export.portable import LIMIT, dump_json, import_conversations, render_session_json
 from store.export.transcript import render_transcript
-from store.world.record import Changes, Character, Episode, LoreEntry, LoreMark, NewNode, StoryNode
+from store.world.record import Changes, Character, Episode, LoreEntry, LoreMark, NewNode, StoryNode, StoryTime, UsedItem
 from world.story.story import Stories
 
 GREETING = "어서 오게."
@@ -45,6 +45,8 @@ def turn(store: Store, parent: StoryNode, question: str, answer: str, lore: int)
     changes = Changes(
         (Character("나루지기", f"곳 {answer}", 90),),
         lore=(LoreMark(lore, f"{answer}의 탑", None, node.turn),),
+        used=(UsedItem("등불"),),
+        times=(StoryTime(f"{node.turn}일째", answer),),
         mood=answer,
         episode=Episode(node.turn, f"곳 {answer}", "이동", importance=0.5),
     )
@@ -76,6 +78,7 @@ def test_a_story_comes_back_with_its_world(opened: Store, branches: bool) -> Non
     states = Stories(opened.worlds)
     mine, theirs = (states.state(one, opened.worlds.world(one.world)) for one in (old, new))
     assert (theirs.characters, theirs.mood, theirs.turn) == (mine.characters, mine.mood, 4)
+    assert theirs.time == mine.time == StoryTime("4일째", "넷째 답")
     assert [one.line for one in theirs.recent] == [one.line for one in mine.recent]
     (entry,) = opened.worlds.lore(new.world)
     assert theirs.lore[entry.id].content == "넷째 답의 탑"

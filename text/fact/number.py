@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cache
 
 _SCALE = {"십": 10, "백": 100, "천": 1000, "만": 10**4, "억": 10**8, "조": 10**12}
 _ENGLISH_SCALE = {
@@ -100,6 +101,12 @@ _UP_TO = re.compile(r"(?:(?<!\d)(?:19|20)\d\d|[$₩€£¥]\d[\d,.]*)-$")
 _LIST_MARKER = re.compile(r"(?m)^[^\S\n]*+\(?\d{1,2}[.)]\s")
 _NATIVE = ["한", "두", "세", "네", "다섯", "여섯", "일곱", "여덟", "아홉", "열"]
 _ENGLISH = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
+_TEENS = ["thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]
+_ENGLISH_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+_NATIVE_TENS = ["열", "스물", "서른", "마흔", "쉰", "예순", "일흔", "여든", "아흔"]
+_SINO = "일이삼사오육칠팔구"
+_OTHER_FORMS = {1: ("하나",), 2: ("둘",), 3: ("셋", "석", "서"), 4: ("넷", "넉", "너"), 5: ("닷",), 6: ("엿",)}
+"""Forms of Korean number words beside those before a counter: «은화 서 말», «쌀 닷 되», «셋»."""
 _SPELLED = re.compile(
     rf"(?<![가-힣])({'|'.join(_NATIVE)})\s?({_WORDS})|(?i:\b({'|'.join(_ENGLISH)})\b(?:[\s-]({_WORDS})(?![A-Za-z]))?)"
 )
@@ -138,6 +145,35 @@ def find_spelled_numbers(text: str) -> Iterator[Number]:
         native, counter, english, unit = match.groups()
         value = _NATIVE.index(native) if native else _ENGLISH.index(english.lower())
         yield Number(match.start(), match.end(), Decimal(value + 1), _UNIT.get((counter or unit or "").lower(), ""))
+
+
+def parse_number_word(text: str) -> int | None:
+    """Returns the number that a text is in words, up to a hundred: ``서른두``, ``이십``, ``twenty-five``."""
+    return _build_number_words().get(" ".join(text.lower().replace("-", " ").split()))
+
+
+@cache
+def _build_number_words() -> dict[str, int]:
+    """Returns the numbers up to a hundred by their words."""
+    words = {"백": 100, "hundred": 100, "a hundred": 100, "one hundred": 100, "스무": 20}
+    words |= {word: number for number, word in enumerate((*_ENGLISH, *_TEENS), 1)}
+    words |= {word: ten * 10 for ten, word in enumerate(_ENGLISH_TENS, 2)}
+    words |= {f"{ten} {one}": words[ten] + words[one] for ten in _ENGLISH_TENS for one in _ENGLISH[:9]}
+    ones = {word: number for number, word in enumerate(_NATIVE[:9], 1)}
+    ones |= {form: number for number, forms in _OTHER_FORMS.items() for form in forms}
+    words |= ones | {word: at * 10 for at, word in enumerate(_NATIVE_TENS, 1)}
+    words |= {f"{ten}{one}": at * 10 + words[one] for at, ten in enumerate(_NATIVE_TENS, 1) for one in ones}
+    for at in range(10, 100):
+        ten, one = divmod(at, 10)
+        words["".join((_SINO[ten - 1] if ten > 1 else "", "십", _SINO[one - 1] if one else ""))] = at
+    return words | {word: number for number, word in enumerate(_SINO, 1)}
+
+
+@cache
+def build_english_number_pattern() -> str:
+    """Returns a pattern of the English number words, the longest first."""
+    words = sorted(filter(str.isascii, _build_number_words()), key=len, reverse=True)
+    return "|".join(word.replace(" ", "[- ]") for word in words)
 
 
 def _is_subtracted(match: re.Match[str]) -> bool:

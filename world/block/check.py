@@ -21,6 +21,7 @@ from world.block.field import FIELDS, Field
 from world.block.lore import mark_touched_entries
 from world.block.reading.template import is_template
 from world.block.refusal import render_refusal
+from world.block.time import read_story_time
 from world.block.value import ValueRefusal
 from world.lore.lorebook import Lorebook
 from world.naming.resolve import NameResolver
@@ -49,6 +50,7 @@ def check_block_fields(
     if absurd:
         refusals = [render_refusal("", "absurd", language)]
         draft = ChangesDraft(state, language, NameResolver(state, book, text), refusals=refusals)
+    thing.use_named_things(draft, text)
     after = draft.state(turn)
     lore, happened = (
         mark_touched_entries(book, after, draft.find_touched(), text, turn, language),
@@ -83,6 +85,10 @@ def _set_mood(draft: ChangesDraft, given: Any, _: Mapping[Field, Any]) -> None:
     draft.mood = value.read_name_value(given, value.WORD_CHARS)
 
 
+def _pass_time(draft: ChangesDraft, given: Any, _: Mapping[Field, Any]) -> None:
+    draft.time = read_story_time(given, draft.before.time)
+
+
 _TAKE: dict[Field, Callable[[ChangesDraft, Any, Mapping[Field, Any]], None]] = {
     "companions": person.set_companions,
     "location": place.move_player,
@@ -95,8 +101,10 @@ _TAKE: dict[Field, Callable[[ChangesDraft, Any, Mapping[Field, Any]], None]] = {
     "npc_location": person.place_people,
     "items_lost": thing.lose_things,
     "items_gained": thing.gain_things,
+    "items_used": thing.use_things,
     "relationship_changes": person.relate_people,
     "location_status": place.set_place_status,
+    "time": _pass_time,
     "mood": _set_mood,
 }
 """What every field does, in this order: who comes along moves with the player; whoever is met and leaves or dies in the

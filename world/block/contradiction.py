@@ -11,11 +11,13 @@ from store.world.record import LOST, FindingKind
 from text.hangul import fit_particles
 from text.language import Language
 from world.block import value
+from world.block.count import read_thing_counts
 from world.block.field import Field
 from world.block.value import ValueRefusal
 from world.lore.lorebook import Lorebook
 from world.naming.resolve import NameResolver
-from world.naming.spelling import find_spelling, reduce_name
+from world.naming.spelling import reduce_name
+from world.naming.thing import find_thing_name
 from world.story.state import StoryState
 
 _TEXTS: dict[str, dict[Language, str]] = {
@@ -63,6 +65,7 @@ def find_contradictions(
     ]
 
 
+_THINGS: tuple[Field, Field] = ("items_gained", "items_lost")
 _Seen = tuple[FindingKind, str, dict[str, str]]
 
 
@@ -119,7 +122,8 @@ def _find_items_lost_again(fields: Mapping[Field, Any], state: StoryState) -> It
     """Yields the lost items that the block takes from the player once more, and does not give back."""
     lost = [one.name for one in state.items.values() if one.status == LOST]
     gained, again = (
-        {find_spelling(name, lost) for name in _read_field_names(fields, one)} for one in ("items_gained", "items_lost")
+        {find_thing_name(name, lost) for name in _read_thing_names(fields, one)}
+        for one in ("items_gained", "items_lost")
     )
     for name in lost:
         if name in again - gained:
@@ -129,6 +133,13 @@ def _find_items_lost_again(fields: Mapping[Field, Any], state: StoryState) -> It
 def _read_field_names(fields: Mapping[Field, Any], field: Field) -> list[str]:
     try:
         return value.read_name_values(fields.get(field) or [])
+    except ValueRefusal:
+        return []
+
+
+def _read_thing_names(fields: Mapping[Field, Any], field: Field) -> list[str]:
+    try:
+        return [name for name, _ in read_thing_counts(fields.get(field) or [])]
     except ValueRefusal:
         return []
 

@@ -1,7 +1,7 @@
 """The fields of a state block, and the names under which models write them: exact names of a format, in both languages.
 
 Specification 12.7: location, location_moved, hp_change, items_gained, npc_met, relationship_changes, mood. Ours beside
-them: items_lost, npc_left, npc_location, companions, npc_died, npc_revived, location_status.
+them: items_lost, items_used, npc_left, npc_location, companions, npc_died, npc_revived, location_status, time.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ Field = Literal[
     "hp_change",
     "items_gained",
     "items_lost",
+    "items_used",
     "npc_met",
     "npc_left",
     "npc_location",
@@ -23,6 +24,7 @@ Field = Literal[
     "npc_revived",
     "relationship_changes",
     "location_status",
+    "time",
     "mood",
 ]
 FIELDS: tuple[Field, ...] = get_args(Field)
@@ -32,6 +34,7 @@ _OTHER: dict[Field, tuple[str, ...]] = {
     "hp_change": ("HP 변화", "체력 변화"),
     "items_gained": ("획득 아이템", "얻은 아이템", "획득한 아이템", "아이템 획득", "item_gained"),
     "items_lost": ("잃은 아이템", "잃어버린 아이템", "아이템 소실", "아이템 손실", "item_lost"),
+    "items_used": ("사용 아이템", "사용한 아이템", "쓴 아이템", "item_used"),
     "npc_met": ("만난 NPC", "만난 인물", "NPC 조우", "npcs_met"),
     "npc_died": ("죽은 NPC", "사망 NPC", "사망한 NPC", "npcs_died"),
     "npc_left": ("떠난 NPC", "떠난 인물", "헤어진 NPC", "헤어진 인물", "npcs_left"),
@@ -40,6 +43,7 @@ _OTHER: dict[Field, tuple[str, ...]] = {
     "npc_revived": ("되살아난 NPC", "되살아난 인물", "부활한 NPC", "npcs_revived"),
     "relationship_changes": ("관계 변화", "관계 변경", "relationship_change"),
     "location_status": ("장소 상태", "위치 상태"),
+    "time": ("time of day", "day", "date", "시간", "시간대", "날짜", "때", "일차"),
     "mood": ("분위기",),
 }
 
@@ -71,6 +75,12 @@ def field_of(line: str) -> Field | None:
     """Returns the field that a line says, or None."""
     match = LINE.match(line)
     return BY_NAME.get(normalise_field_name(match[1])) if match else None
+
+
+def says_state(line: str) -> bool:
+    """Returns whether a line says a field that a story's own texts do not name: the head of a scene has its time, and a
+    letter its date."""
+    return field_of(line) not in (None, "time")
 
 
 def may_become(line: str) -> bool:

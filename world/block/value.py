@@ -18,18 +18,6 @@ _NUMBER = re.compile(r"([+\-−]?\s*\d{1,9})\s*(?:hp|points?|pts|점|포인트)?
 _YES, _NO = ("true", "yes", "y", "예", "네", "참", "o"), ("false", "no", "n", "아니오", "아니요", "거짓", "x")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029]")
 
-
-MOST_COUNT = 1_000_000
-_COUNTED = (
-    re.compile(r"(?P<name>.+?)\s*(?:×|\s[xX*])\s*(?P<count>\d{1,6})"),
-    re.compile(r"(?P<count>\d{1,6})\s*(?:×|[xX]\s)\s*(?P<name>.+)"),
-    re.compile(r"(?P<name>.+?)\s*\(\s*[×xX]?\s*(?P<count>\d{1,6})\s*개?\s*\)"),
-    re.compile(r"(?P<name>.+?)\s+(?P<count>\d{1,6})\s*(?:개|병|장|자루|닢|권|벌|알|잎|송이)"),
-    re.compile(r"(?P<count>\d{1,6})\s+(?P<name>[^\W\d].*)"),
-)
-"""Forms in which models write how many there are of a thing."""
-
-
 _TO_PLACE = re.compile(r"(?P<name>[^:：→,\n]+?)\s*(?:->|→|=>|[:：])\s*(?P<place>[^,\n]+)")
 """A person with a place, in one text."""
 
@@ -79,14 +67,14 @@ def read_name_values(value: Any) -> list[str]:
     """Returns a list of names, which may be written as one text with commas; what is no text among others is left out.
     Raises ``ValueRefusal``."""
     if isinstance(value, str):
-        value = re.split(r"[,、;\n]", value.strip().removeprefix("[").removesuffix("]"))
+        value = re.split(r"(?<!\d),|,(?!\d{3}\b)|[、;\n]", value.strip().removeprefix("[").removesuffix("]"))
     if isinstance(value, Mapping):
         value = list(value)
     if not isinstance(value, list | tuple):
         value = [value]
     if len(value) > MOST_ENTRIES:
         raise ValueRefusal("too_many", limit=MOST_ENTRIES)
-    given = [_extract_inner_name(one) for one in value if not is_nothing(one)]
+    given = [extract_inner_name(one) for one in value if not is_nothing(one)]
     texts = [one for one in given if isinstance(one, str | int | float) and not isinstance(one, bool)]
     return list(dict.fromkeys(map(read_name_value, texts or given)))
 
@@ -118,7 +106,7 @@ def _split_place(entry: Any) -> list[tuple[str, Any]]:
     """Returns the people that an entry names, each with his place."""
     if isinstance(entry, Mapping):
         keys = ("location", "place", "to", "위치", "장소")
-        inner = _extract_inner_name(entry)
+        inner = extract_inner_name(entry)
         if inner is None and len(entry) == 1:
             return [(str(key), item) for key, item in entry.items()]
         return [(inner, next((entry[key] for key in keys if key in entry), None))] if inner is not None else []
@@ -127,43 +115,11 @@ def _split_place(entry: Any) -> list[tuple[str, Any]]:
     return [(one, None) for one in read_name_values(entry)]
 
 
-def _extract_inner_name(value: Any) -> Any:
+def extract_inner_name(value: Any) -> Any:
     """Returns the name in an object that has one, and a text without the dash of a list."""
     if isinstance(value, Mapping):
         return next((value[key] for key in ("name", "이름") if key in value), None)
     return re.sub(r"^\s*[-*•]\s+", "", value) if isinstance(value, str) else value
-
-
-def read_thing_counts(value: Any) -> list[tuple[str, int | None]]:
-    """Returns a list of things with how many of each, None where that is not said: «gold coin ×30», «물약 2개»,
-    ``{potion: 2}``, ``{name: potion, count: 2}``. Raises ``ValueRefusal``."""
-    if isinstance(value, Mapping) and value and all(_is_count(one) for one in value.values()):
-        value = [f"{key} ×{count}" for key, count in value.items()]
-    if isinstance(value, list):
-        value = [_write_thing(one) for one in value]
-    return [_split_count(one) for one in read_name_values(value)]
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 < value < MOST_COUNT
-
-
-def _write_thing(value: Any) -> Any:
-    """Returns an object that names a thing and its number as one text."""
-    if not isinstance(value, Mapping):
-        return value
-    count = next((value[key] for key in ("count", "quantity", "수량", "개수") if key in value), None)
-    if len(value) == 1:
-        ((name_, count),) = value.items()
-        return f"{name_} ×{count}" if _is_count(count) else value
-    return f"{_extract_inner_name(value)} ×{count}" if _is_count(count) else value
-
-
-def _split_count(text: str) -> tuple[str, int | None]:
-    for form in _COUNTED:
-        if (match := form.fullmatch(text)) and 0 < int(match["count"]) < MOST_COUNT:
-            return match["name"].strip(), int(match["count"])
-    return text, None
 
 
 def read_whole_number(value: Any, most: int) -> int:

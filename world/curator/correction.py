@@ -8,12 +8,14 @@ from typing import Literal
 
 from store.world.record import DEAD, HELD, LOST, Changes, Character, LeftOutName, PlayerItem
 from text.clean import clean_text
-from world.block.value import MOST_COUNT, MOST_HP, NAME_CHARS, WORD_CHARS
+from world.block.count import MOST_COUNT
+from world.block.time import read_story_time
+from world.block.value import MOST_HP, NAME_CHARS, WORD_CHARS
 from world.curator.notebook import Unfit
 from world.naming.spelling import find_spelling
 from world.story.state import StoryState
 
-CorrectedField = Literal["location", "hp", "status", "companion", "count", "strength", "type"]
+CorrectedField = Literal["location", "hp", "status", "companion", "count", "strength", "type", "time"]
 
 
 def correct_row(
@@ -23,6 +25,8 @@ def correct_row(
     to. Raises ``Unfit`` for a name or value that does not fit."""
     if field in ("strength", "type"):
         return _correct_relation(state, name, other, field, value)
+    if field == "time":
+        return Changes(times=(state.time,)), Changes(times=(read_story_time(_check_text(value, NAME_CHARS)),))
     known: tuple[str, ...] = (*state.characters, *state.items, *state.locations)
     name = _known_name(name, known)
     if name in state.characters and field != "count":

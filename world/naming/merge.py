@@ -9,7 +9,8 @@ from typing import Any
 
 from store.world.change import build_plain_changes, changes_of, merge_changes, take_back
 from store.world.record import ALIVE, Alias, AliasKind, Changes, Character, Location, Relation
-from world.naming.person import compare_people, cut_given_name, parse_person
+from world.naming.person import compare_people, cut_given_name, is_role_only, parse_person
+from world.naming.resolve import PLAYER
 from world.naming.spelling import reduce_name, without_remark, words_of
 from world.story.state import StoryState
 
@@ -54,8 +55,23 @@ def _order_name(name: str) -> tuple[int, str]:
 def find_unclear(state: StoryState, kind: AliasKind) -> list[tuple[str, str]]:
     """Returns the pairs of names that may be one, the one with fewer words first."""
     names = state.characters if kind == "person" else state.locations
-    pairs = _find_unclear_pairs(kind, names)
+    players = _find_player_pairs(state) if kind == "person" else ()
+    pairs = dict.fromkeys((*players, *_find_unclear_pairs(kind, names)))
     return [pair for pair in pairs if (kind, reduce_name(_mark_apart(kind, *pair).name)) not in state.aliases][:MOST]
+
+
+def _find_player_pairs(state: StoryState) -> Iterator[tuple[str, str]]:
+    """Yields the player whom nobody has named yet with those who may be he: somebody here feels something for one whom
+    the story has never placed."""
+    if reduce_name(state.player) not in PLAYER:
+        return
+    here = state.me.location
+    near = {one.name for one in state.characters.values() if one.companion or (here and one.location == here)}
+    felt = {row.to_char for row in state.relations.values() if row.from_char in near}
+    for one in state.characters.values():
+        unplaced = one.name in felt and not one.location and not one.dead
+        if unplaced and one.name != state.player and not is_role_only(one.name):
+            yield state.player, one.name
 
 
 def _find_unclear_pairs(kind: AliasKind, names: Iterable[str]) -> Iterator[tuple[str, str]]:

@@ -16,16 +16,19 @@ from world.naming.person import (
     is_role_only,
     is_said,
 )
-from world.naming.spelling import find_spelling, reduce_name, straighten_name, without_remark
+from world.naming.spelling import find_remark, find_spelling, reduce_name, straighten_name, without_remark
 from world.story.state import StoryState
 
 PLAYER = frozenset(
     map(
         reduce_name,
-        ("player", "player character", "you", "user", "{{user}}", "protagonist", "주인공", "당신", "플레이어", "유저"),
+        (
+            *("player", "player character", "you", "yourself", "user", "{{user}}", "<user>", "protagonist"),
+            *("me", "I", "myself", "주인공", "당신", "너", "플레이어", "유저", "사용자", "나", "저", "나 자신"),
+        ),
     )
 )
-"""What models call the player whatever his name is."""
+"""What models and players call the player whatever his name is."""
 
 
 class NameResolver:
@@ -44,6 +47,8 @@ class NameResolver:
         found = self._find_known("person", name, known)
         if not found and find_spelling(reduce_name(name), PLAYER) in PLAYER:
             return self._state.player
+        if not found and (remark := find_remark(name)) and reduce_name(remark) in PLAYER:  # «민수 (player)»
+            return self._note("person", without_remark(name), self._state.player)
         if not found and (likely := self._find_likely(name, known)):
             found = self._note("person", name, likely)
         return found or self._add("person", name)

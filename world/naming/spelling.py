@@ -24,6 +24,12 @@ def without_remark(name: str) -> str:
     return _REMARK.sub("", name) or name
 
 
+def find_remark(name: str) -> str:
+    """Returns what stands in brackets at the end of a name; empty for nothing."""
+    match = _REMARK.search(name)
+    return match[0].strip()[1:-1].strip() if match else ""
+
+
 def is_bent(name: str, known: str) -> bool:
     """Returns whether a name is a known one with Korean particles: «에르겐은»."""
     tail = name.removeprefix(known)
@@ -61,6 +67,7 @@ def words_of(name: str) -> tuple[str, ...]:
 
 
 __all__ = [
+    "find_remark",
     "find_spelling",
     "is_bent",
     "reduce_name",

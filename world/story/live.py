@@ -23,6 +23,7 @@ _LABELS: dict[str, dict[Language, str]] = {
     "dead": {"ko": "죽은 인물", "en": "Dead"},
     "lost": {"ko": "잃은 물건", "en": "No longer held"},
     "relations": {"ko": "관계", "en": "Relations"},
+    "time": {"ko": "시간", "en": "Time"},
     "mood": {"ko": "분위기", "en": "Mood"},
     "places": {"ko": "아는 곳", "en": "Known places"},
     "nothing": {"ko": "없음", "en": "none"},
@@ -32,11 +33,12 @@ _LABELS: dict[str, dict[Language, str]] = {
 
 
 def live_state(state: StoryState, language: Language) -> str:
-    """Returns what is so now, one line for each kind, the most important first: place, hit points and inventory, this
-    place, who travels along, the people in this place, mood, where the others are, the dead, what was lost, relations,
-    known places. Lines without content are left out, and names that the curator has left out: of lists of what is past
-    or far away."""
+    """Returns what is so now, one line for each kind, the most important first: place, hit points and inventory, time,
+    this place, who travels along, the people in this place, mood, where the others are, the dead, what was lost,
+    relations, known places. Lines without content are left out, and names that the curator has left out: of lists of
+    what is past or far away."""
     lines = (
+        ("time", state.time.line),
         ("place", _render_place_status(state.locations.get(state.me.location))),
         ("ways", _join_shown_names(_list_adjacent_places(state))),
         (
@@ -74,7 +76,7 @@ def _render_player_line(state: StoryState, language: Language) -> str:
     """Returns the line of specification 12.6: «위치: 어둠의 숲 | HP: 85/100 | 인벤토리: 불꽃 검, 치유 물약»; what was
     gained or used last stands first."""
     me = state.me
-    held = _join_shown_names(_write_item(one) for one in [*state.items.values()][::-1] if one.status == HELD)
+    held = _join_shown_names(write_item(one) for one in [*state.items.values()][::-1] if one.status == HELD)
     parts = (
         f"{_LABELS['location'][language]}: {me.location or _LABELS['unknown'][language]}",
         f"HP: {me.hp}/{max(FULL_HP, me.hp)}" if me.hp is not None else "",
@@ -83,7 +85,7 @@ def _render_player_line(state: StoryState, language: Language) -> str:
     return " | ".join(filter(None, parts))
 
 
-def _write_item(one: PlayerItem) -> str:
+def write_item(one: PlayerItem) -> str:
     """Returns a thing with how many there are of it."""
     return f"{one.name} ×{one.count}" if one.count > 1 else one.name
 

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
+from store.world.change import rename_person_rows
 from store.world.record import (
+    UNKNOWN_TIME,
     Alias,
     AliasKind,
     Changes,
@@ -19,6 +21,8 @@ from store.world.record import (
     LoreMark,
     PlayerItem,
     Relation,
+    StoryTime,
+    UsedItem,
 )
 from world.naming.spelling import reduce_name
 
@@ -48,6 +52,7 @@ class StoryState:
     lore: Mapping[int, LoreMark] = field(default_factory=lambda: _EMPTY)
     aliases: Mapping[tuple[AliasKind, str], Alias] = field(default_factory=lambda: _EMPTY)
     left_out: Mapping[str, LeftOutName] = field(default_factory=lambda: _EMPTY)
+    time: StoryTime = UNKNOWN_TIME
     mood: str = ""
     recent: tuple[Episode, ...] = ()
     important: tuple[Episode, ...] = ()
@@ -59,7 +64,11 @@ class StoryState:
 
     def after(self, changes: Changes, turn: int) -> StoryState:
         """Returns the state after one more turn, numbered ``turn``. What became one with something else goes."""
-        aliases = _add_frozen_values(self.aliases, {(one.kind, reduce_name(one.name)): one for one in changes.aliases})
+        own = reduce_name(self.player)  # the player's own name is no further name of anybody
+        new = {(one.kind, reduce_name(one.name)): one for one in changes.aliases}
+        new.pop(("person", own), None)
+        aliases = _add_frozen_values(self.aliases, new)
+        changes = self._rename_player_rows(changes, aliases)
         people, places = (_find_merged(aliases, kind) for kind in ("person", "place"))
         return replace(
             self,
@@ -74,14 +83,24 @@ class StoryState:
             locations=_drop_rows(
                 _add_frozen_values(self.locations, {one.name: one for one in changes.locations}), places
             ),
-            items=_renew_items(self.items, changes.items),
+            items=_renew_items(self.items, changes),
             lore=_add_frozen_values(self.lore, {one.lore: one for one in changes.lore}),
             aliases=aliases,
             left_out=_add_frozen_values(self.left_out, {one.name: one for one in changes.left_out}),
+            time=changes.times[-1] if changes.times else self.time,
             mood=self.mood if changes.mood is None else changes.mood,
             recent=(*self.recent, changes.episode)[-RECENT:] if changes.episode else self.recent,
             important=_choose_important_episodes(self.important, changes.episode),
         )
+
+    def _rename_player_rows(self, changes: Changes, aliases: Mapping[tuple[AliasKind, str], Alias]) -> Changes:
+        """Returns changes with the player's rows under the present name: those of earlier turns bear the name that he
+        had then."""
+        after = replace(self, aliases=aliases)
+        names = {one.name for one in self.aliases.values() if one.kind == "person" and one.name != one.of}
+        found = {one: {self.find_alias("person", one), after.find_alias("person", one)} for one in names}
+        former = [one for one in names if found[one] == {self.player}]
+        return rename_person_rows(changes, former, self.player) if former else changes
 
     def is_left_out(self, *names: str) -> bool:
         """Returns whether the curator has left one of these names out of live_state.md."""
@@ -118,6 +137,8 @@ class StoryState:
             tuple(self.lore.values()),
             tuple(self.aliases.values()),
             tuple(self.left_out.values()),
+            tuple(map(UsedItem, self.items)),
+            (self.time,),
             self.mood,
         )
 
@@ -137,13 +158,13 @@ def _drop_rows(rows: Mapping[Any, Any], names: set[str]) -> Mapping[Any, Any]:
     return MappingProxyType({key: row for key, row in rows.items() if key not in gone}) if gone else rows
 
 
-def _renew_items(old: Mapping[str, PlayerItem], new: tuple[PlayerItem, ...]) -> Mapping[str, PlayerItem]:
-    """Returns the things with those that a turn changed at the end, so that what was gained or used last stands last;
-    those of one turn against their names, because the database has no order of them."""
-    if not new:
-        return old
-    changed = {one.name: one for one in sorted(new, key=lambda one: one.name, reverse=True)}
-    return MappingProxyType({**{name: one for name, one in old.items() if name not in changed}, **changed})
+def _renew_items(old: Mapping[str, PlayerItem], changes: Changes) -> Mapping[str, PlayerItem]:
+    """Returns the things with those that a turn used or changed at the end, the changed ones last; those of one turn
+    against their names, because the database has no order of them."""
+    changed = {one.name: one for one in sorted(changes.items, key=lambda one: one.name, reverse=True)}
+    used = sorted((one.name for one in changes.used if one.name in old and one.name not in changed), reverse=True)
+    new = {**{name: old[name] for name in used}, **changed}
+    return MappingProxyType({**{name: one for name, one in old.items() if name not in new}, **new}) if new else old
 
 
 def _choose_important_episodes(kept: tuple[Episode, ...], episode: Episode | None) -> tuple[Episode, ...]:

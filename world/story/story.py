@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Protocol, TypeVar
 
 from store.world.change import Snapshot
-from store.world.record import Changes, StoryNode, World
+from store.world.record import UNKNOWN_TIME, Changes, StoryNode, World
 from store.world.turns import StoredState
 from world.story.state import StoryState
 
@@ -78,11 +79,18 @@ def _fold_stored_changes(begin: StoryState, stored: StoredState) -> StoryState:
     under a snapshot, which holds only what the turns have changed."""
     state = begin
     if stored.snapshot is not None:
-        state = begin.after(stored.snapshot.changes, stored.begun)
+        state = _order_items(begin.after(stored.snapshot.changes, stored.begun), stored.snapshot.changes)
         state = replace(state, recent=stored.snapshot.recent, important=stored.snapshot.important)
     for number, one in stored.changes:
         state = state.after(one, number)
     return state
+
+
+def _order_items(state: StoryState, stored: Changes) -> StoryState:
+    """Returns a state with the things in the order in which a snapshot has them: what a turn used last stands last."""
+    names = [one.name for one in (stored.used or stored.items) if one.name in state.items]
+    others = [name for name in state.items if name not in names]
+    return replace(state, items=MappingProxyType({name: state.items[name] for name in (*others, *names)}))
 
 
 def build_state_snapshot(state: StoryState, begin: Changes) -> Snapshot:
@@ -94,6 +102,7 @@ def build_state_snapshot(state: StoryState, begin: Changes) -> Snapshot:
         relations=_remove_known_rows(whole.relations, begin.relations),
         locations=_remove_known_rows(whole.locations, begin.locations),
         items=_remove_known_rows(whole.items, begin.items),
+        times=_remove_known_rows(whole.times, begin.times or (UNKNOWN_TIME,)),
     )
     return Snapshot(changed, state.recent, state.important)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from model.call.message_form import SYSTEM
+from world.story.persona import find_persona_name
 
 SPOKEN = ("user", "assistant")
 MOST_NAMES = 6
@@ -23,11 +24,13 @@ _ONLY = re.compile(r"\bonly as (.{1,40}?)[.\]]")
 
 @dataclass(frozen=True, slots=True)
 class StoryMessage:
-    """A message. ``role``: as the client named it; ``calls``: whether it calls tools."""
+    """A message. ``role``: as the client named it; ``calls``: whether it calls tools; ``name``: of who speaks, where
+    the client says it."""
 
     role: str
     text: str
     calls: bool = False
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +38,7 @@ class ToldStory:
     """A request as turns. ``turns``: questions with their answers, oldest first; a greeting has an empty question.
     ``question``: the message to answer, empty for a greeting; ``before``: what was already said in answer to it.
     ``tools``: whether rounds of tools led to the answer. ``names``: of speakers that the client writes in front of
-    answers.
+    answers. ``player``: the name of the user's character; empty where the client does not say it.
     """
 
     turns: tuple[tuple[str, str], ...]
@@ -43,6 +46,7 @@ class ToldStory:
     before: str = ""
     tools: bool = False
     names: tuple[str, ...] = ()
+    player: str = ""
 
     def answers(self, shown: str) -> tuple[str, ...]:
         """Returns the forms in which the client may send the answer back; the first is what the reader saw."""
@@ -68,7 +72,8 @@ def build_told_story(lines: Sequence[StoryMessage]) -> ToldStory:
     question, before = texts[-1] if texts else "", ""
     if turns and len(groups) % 2 == 0:
         (question, before), turns = turns[-1], turns[:-1]
-    return ToldStory(turns, question, before, _has_tool_calls(lines), _find_speaker_names(lines))
+    names = _find_speaker_names(lines)
+    return ToldStory(turns, question, before, _has_tool_calls(lines), names, _find_player_name(lines, names))
 
 
 def _join_line_texts(lines: Iterable[StoryMessage]) -> str:
@@ -80,6 +85,14 @@ def _has_tool_calls(lines: Sequence[StoryMessage]) -> bool:
     """Returns whether tools were called since the user's last message."""
     last = max((at for at, line in enumerate(lines) if line.role == "user"), default=-1)
     return any(line.calls or line.role in ("tool", "function") for line in lines[last + 1 :])
+
+
+def _find_player_name(lines: Sequence[StoryMessage], names: Sequence[str]) -> str:
+    """Returns the name of the user's character, where the client says it. ``names``: of those who answer."""
+    systems = [line.text for line in lines if line.role in SYSTEM]
+    said = [(line.name, line.text) for line in lines if line.role == "user"]
+    others = [*names, *(line.name for line in lines if line.role == "assistant" and line.name)]
+    return find_persona_name(systems, said, others)
 
 
 def _find_speaker_names(lines: Sequence[StoryMessage]) -> tuple[str, ...]:

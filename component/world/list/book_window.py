@@ -20,8 +20,7 @@ from component.world.list.import_view import draw_overview, draw_problems, draw_
 from component.world.view import WorldView, open_world
 from errors import WorldUnknown
 from store.world.record import World
-from store.world.worlds import DEFAULT_PLAYER
-from text.language import Language
+from store.world.worlds import DEFAULT_PLAYER, NAME_CHARS
 from world.beginning import add_book_to_world, book_of, create_story_world, from_book, measure_lore, room_for
 from world.book import FORMATS, Book, Format, read_book, write_book
 from world.book.field import BookProblem
@@ -64,12 +63,17 @@ def _render_book_import_form(view: View, open_id: str | None) -> None:
         engine, language = resource.find_user_engine(), words.language
         world = engine.store.worlds.world(open_id) if open_id else None
         book = _read(upload.getvalue(), upload.name)
-        player = world.player if world is not None else DEFAULT_PLAYER[language]
+        player = world.player if world is not None else _draw_player_field(words)
         draw_overview(words, book)
         whole = _draw_size(words, engine, book, player, world)
         into = words("world.import.open" if open_id else "world.import.new")
         if st.button(into, key="world-import-go", type="primary", icon=":material/upload:"):
-            _import_book(engine, book, upload.name, world, language, whole)
+            if world is None:
+                world, _ = create_story_world(engine, from_book(book, language, player, whole))
+                open_world(world.id)
+            else:
+                _add_book(engine, book, world, whole)
+            st.session_state[IMPORTED] = ImportedBook(world.id, upload.name, len(book.entries), book.problems)
             window.close_page_window()
 
 
@@ -86,18 +90,18 @@ def _draw_size(words: Words, engine: WorldEngine, book: Book, player: str, world
     return draw_room(words, room_for(engine, book.card, words.language, player, before), lore)
 
 
-def _import_book(
-    engine: WorldEngine, book: Book, name: str, world: World | None, language: Language, whole: bool | None
-) -> None:
-    """Imports a book, and turns the page to a new world. A story that has not begun begins with the new greeting."""
-    if world is None:
-        world, _ = create_story_world(engine, from_book(book, language, DEFAULT_PLAYER[language], whole))
-        open_world(world.id)
-    else:
-        node = add_book_to_world(engine, world, book, whole)
-        if node is not None and not engine.store.session(node.session).turn_count:
-            engine.store.tree.switch(node.session, node.turn, node.branch)
-    st.session_state[IMPORTED] = ImportedBook(world.id, name, len(book.entries), book.problems)
+def _draw_player_field(words: Words) -> str:
+    """Draws the field for the name of the user's character in a new world."""
+    label, default = words("world.player"), DEFAULT_PLAYER[words.language]
+    name = st.text_input(label, key="world-import-player", placeholder=default, max_chars=NAME_CHARS)
+    return " ".join((name or "").split()) or default
+
+
+def _add_book(engine: WorldEngine, book: Book, world: World, whole: bool | None) -> None:
+    """Adds a book to a world. A story that has not begun begins with the new greeting."""
+    node = add_book_to_world(engine, world, book, whole)
+    if node is not None and not engine.store.session(node.session).turn_count:
+        engine.store.tree.switch(node.session, node.turn, node.branch)
 
 
 def render_imported_book(shown: WorldView, prefix: str = "") -> None:

@@ -71,7 +71,7 @@ def _render_world_names_form(view: View, world: World) -> None:
             with render_raised_error(words):
                 worlds.rename(world.id, name)
                 if player != world.player:
-                    worlds.set_player(world.id, player)
+                    resource.find_user_engine().rename_player(world, player)
                 window.close_page_window()
 
 

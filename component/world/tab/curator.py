@@ -84,7 +84,7 @@ def _draw_single_undos(shown: WorldView, one: StoryFinding, key: str) -> None:
     """Draws a button for each value that the curator has put right, where there are several."""
     words, values = shown.view.words, shown.engine.list_mended_values(one)
     for at, value in enumerate(values if len(values) > 1 else ()):
-        name = " → ".join(map(str, value.key))
+        name = " → ".join(map(str, value.key)) or one.subject
         label = words("world.curator.undo.single", name=name, value=words(f"world.curator.value.{value.name}"))
         undo = partial(shown.engine.undo_mend, one, value)
         st.button(

@@ -11,6 +11,8 @@ from component.world.correction import store_correction
 from component.world.view import WorldView
 from store.world.record import AliasKind, Changes
 from world.naming.merge import find_unclear, keep_names_apart, merge_names, split_names
+from world.naming.resolve import PLAYER
+from world.naming.spelling import reduce_name
 
 
 def draw_name_questions(shown: WorldView, kind: AliasKind, prefix: str = "") -> None:
@@ -33,7 +35,8 @@ def draw_name_questions(shown: WorldView, kind: AliasKind, prefix: str = "") -> 
 def draw_further_names(shown: WorldView, kind: AliasKind, name: str, key: str) -> None:
     """Draws the further names of somebody or of a place, each with a button that splits it off."""
     words = shown.view.words
-    for at, further in enumerate(shown.state.further_names(kind).get(name, ())):
+    named = shown.state.further_names(kind).get(name, ())
+    for at, further in enumerate(one for one in named if reduce_name(one) not in PLAYER):
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{key}-name-{at}"):
             st.caption(escape_markdown(words("world.name.also", name=further)), width="content")
             about = escape_markdown(words("world.name.split.help", name=further, other=name))

@@ -22,13 +22,19 @@ from component.world.correction import (
 from component.world.tab.naming import draw_further_names, draw_name_questions
 from component.world.view import WorldView
 from errors import GieokError
-from store.world.record import DEAD, HELD, LOST, Changes, Character, PlayerItem
+from store.world.record import DEAD, HELD, LOST, UNKNOWN_TIME, Changes, Character, PlayerItem, StoryTime
+from text.clean import clean_text
 from text.fold import fold_text
+from world.block.count import MOST_COUNT
+from world.block.time import read_story_time
 from world.block.value import MOST_HP
 from world.naming.merge import merge_names
+from world.story.live import write_item
 
 EDITED = "world-person-edited"
 """Session-state key of the name of the character whose fields are open."""
+EDITED_ITEM = "world-item-edited"
+"""As much of the thing whose number is open."""
 ALIVE = "alive"
 
 
@@ -128,7 +134,10 @@ def _render_person_fields(shown: WorldView, one: Character, prefix: str) -> None
             format_func=partial(format_character_status, words),
             accept_new_options=True, persist_state="page",
         )  # fmt: skip
-        if one.name != shown.state.player and not one.dead:
+        if one.name == shown.state.player:
+            set_field_default(f"{typed}-time", shown.state.time.line)
+            st.text_input(words("world.people.time"), key=f"{typed}-time", max_chars=NAME_CHARS, persist_state="page")
+        elif not one.dead:
             st.checkbox(words("world.people.along.field"), key=f"{typed}-along", persist_state="page")
         others = [other.name for other in list_story_people(shown) if other.name != one.name]
         if one.name != shown.state.player and others:
@@ -165,28 +174,40 @@ def _save_person(shown: WorldView, one: Character, typed: str) -> None:
     along = along and place == shown.state.me.location and code != DEAD
     hp = None if hp is None else int(hp)
     new = replace(one, location=place, hp=hp, status=code, companion=along, sightings=0)
-    if store_correction(shown, Changes(characters=(new,))):
+    changes = Changes(characters=(new,))
+    if one.name == shown.state.player:
+        changes = replace(changes, times=(_read_typed_time(str(st.session_state.get(f"{typed}-time") or "")),))
+    if store_correction(shown, changes):
         _close_person_fields(typed)
+
+
+def _read_typed_time(text: str) -> StoryTime:
+    """Returns the time that was typed; an empty field says that nobody knows it."""
+    plain = " ".join(clean_text(text).split())
+    return read_story_time(plain) if plain else UNKNOWN_TIME
 
 
 def _close_person_fields(typed: str) -> None:
     """Closes the fields and forgets what was typed."""
     st.session_state.pop(EDITED, None)
-    for field in ("place", "hp", "status", "along", "same"):
+    for field in ("place", "hp", "status", "along", "same", "time"):
         st.session_state.pop(f"{typed}-{field}", None)
 
 
 def _render_player_items(shown: WorldView, prefix: str) -> None:
-    """Draws what the player has, what was lost, and the field for a further thing."""
+    """Draws what the player has, what was used last first, what was lost, and the field for a further thing."""
     words = shown.view.words
     st.markdown(f"## {words('world.items')}", anchors=False)
-    items = sorted(shown.state.items.values(), key=lambda one: one.status != HELD)
+    newest = [*shown.state.items.values()][::-1]
+    items = [one for held in (True, False) for one in newest if (one.status == HELD) is held]
     if not items:
         st.caption(words("world.items.none"))
     key = f"{prefix}world-items-page-{shown.world.id}"
     rows, pages = slice_list_page(items, key)
     for at, one in enumerate(rows):
         _draw_item(shown, one, f"{prefix}world-item-{at}")
+        if one.status == HELD and st.session_state.get(EDITED_ITEM) == one.name:
+            _render_item_count(shown, one, prefix)
     draw_pages(pages, key)
     typed = f"{prefix}world-typed-item-{place_of(shown)}"
     with st.container(horizontal=True, vertical_alignment="bottom", key=f"{prefix}world-item-new"):
@@ -199,7 +220,13 @@ def _draw_item(shown: WorldView, one: PlayerItem, key: str) -> None:
     words, held = shown.view.words, one.status == HELD
     with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False, key=key):
         lost = f"~~{escape_markdown(one.name)}~~ :small[:gray[{escape_markdown(words('world.items.lost'))}]]"
-        st.markdown(escape_markdown(one.name) if held else lost, width="stretch")
+        st.markdown(escape_markdown(write_item(one)) if held else lost, width="stretch")
+        if held:
+            about = escape_markdown(words("world.items.correct.help", name=one.name))
+            st.button(
+                words("world.people.correct"), key=f"{key}-edit", icon=":material/edit:", type="tertiary", help=about,
+                on_click=_toggle_item_count, args=(one.name,),
+            )  # fmt: skip
         action = "world.items.lose" if held else "world.items.find"
         label, about = words(action), escape_markdown(words(f"{action}.help", name=one.name))
         changes = Changes(items=(replace(one, status=LOST if held else HELD),))
@@ -213,6 +240,36 @@ def _draw_item(shown: WorldView, one: PlayerItem, key: str) -> None:
             on_click=_store_item_change,
             args=(shown, changes),
         )
+
+
+def _toggle_item_count(name: str) -> None:
+    if st.session_state.pop(EDITED_ITEM, None) != name:
+        st.session_state[EDITED_ITEM] = name
+
+
+def _render_item_count(shown: WorldView, one: PlayerItem, prefix: str) -> None:
+    """Draws the field for how many there are of a thing."""
+    words, typed = shown.view.words, f"{prefix}world-typed-count-{place_of(shown)}-{one.name}"
+    set_field_default(typed, one.count)
+    with st.container(border=True, key=f"{prefix}world-item-fields"):
+        st.number_input(words("world.items.count"), 1, MOST_COUNT, step=1, key=typed, persist_state="page")
+        save = partial(_save_item_count, shown, one, typed)
+        with st.container(horizontal=True):
+            st.button(words("world.save"), key=f"{prefix}world-item-save", type="primary", on_click=save)
+            close = partial(_close_item_count, typed)
+            st.button(words("world.cancel"), key=f"{prefix}world-item-cancel", on_click=close)
+
+
+def _save_item_count(shown: WorldView, one: PlayerItem, typed: str) -> None:
+    changes = Changes(items=(replace(one, count=int(st.session_state.get(typed) or one.count)),))
+    if store_correction(shown, changes):
+        _close_item_count(typed)
+
+
+def _close_item_count(typed: str) -> None:
+    """Closes the field and forgets what was typed."""
+    st.session_state.pop(EDITED_ITEM, None)
+    st.session_state.pop(typed, None)
 
 
 def _store_item_change(shown: WorldView, changes: Changes) -> None:

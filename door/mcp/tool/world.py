@@ -12,7 +12,7 @@ from door.mcp.tool.schema import Arguments, StructuredResult
 from door.mcp.tool.tool import Tool
 from errors import WorldUnknown
 from store.world.record import DEAD, HELD, World
-from world.story.live import live_state
+from world.story.live import live_state, write_item
 from world.story.state import StoryState
 
 
@@ -67,11 +67,12 @@ class WorldState(StructuredResult):
     world: WorldName | None = Field(None, description="The world that the rest is about; missing where there is none.")
     turn: int = Field(description="The number of the story's last turn.")
     player: str = Field(description="The user's character.")
+    time: str = Field(description="When it is in the story, such as: day 2, evening.")
     mood: str
     characters: list[Person]
     relations: list[Bond]
     places: list[StoryPlace]
-    held: list[str] = Field(description="What the player has.")
+    held: list[str] = Field(description="What the player has, what was used last first.")
     episodes: list[str] = Field(description="What happened in the last turns, oldest first.")
     text: str = Field(description="The state in words, as prompts get it.")
 
@@ -108,6 +109,7 @@ def _build_world_state(names: list[WorldName], world: WorldName | None, state: S
         world=world,
         turn=state.turn,
         player=state.player,
+        time=state.time.line,
         mood=state.mood,
         characters=[
             Person(name=one.name, location=one.location, status=one.status, dead=one.status == DEAD, hp=one.hp)
@@ -121,7 +123,7 @@ def _build_world_state(names: list[WorldName], world: WorldName | None, state: S
             StoryPlace(name=one.name, status=one.status, leads_to=list(one.adjacent))
             for one in state.locations.values()
         ],
-        held=[one.name for one in state.items.values() if one.status == HELD],
+        held=[write_item(one) for one in [*state.items.values()][::-1] if one.status == HELD],
         episodes=[episode.line for episode in state.recent],
         text=text,
     )

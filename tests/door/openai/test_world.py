@@ -73,6 +73,7 @@ def test_the_clients_request_goes_on_as_it_is(service: Inside, client: Client) -
         "metadata": {"own": "kept"},
     }
     assert sent["model"] == "stub-model"
+    assert [world.player for world in worlds(service)] == ["민수"]
 
 
 def test_our_texts_stand_first_and_before_the_last_message(service: Inside, client: Client) -> None:

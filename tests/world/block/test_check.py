@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from store.world.record import DEAD, HELD, LOST, Changes, Character, Location, LoreEntry, PlayerItem, Relation
 from tests.table import table
-from world.block import check_block_fields, read_answer_blocks, value
+from world.block import check_block_fields, count, read_answer_blocks, value
 from world.block.check import Checked
 from world.lore.lorebook import Lorebook
 from world.story.live import live_state
@@ -255,11 +255,113 @@ def test_things_are_counted_where_the_block_says_how_many() -> None:
     assert state.items["gold coin"].status == "lost"
 
 
+@table(
+    ("said", "once", "name", "count"),
+    [
+        ("물약 두 개", "물약 1개", "물약", 2),
+        ("물약 두 병", "물약 한 병", "물약", 2),
+        ("은화 서른 닢", "은화 1닢", "은화", 30),
+        ("은화 서른두 닢", "은화 한 닢", "은화", 32),
+        ("은화 이십 닢", "은화", "은화", 20),
+        ("화살 12발", "화살 한 발", "화살", 12),
+        ("빵 3덩이", "빵 1덩이", "빵", 3),
+        ("두 자루의 단검", "단검 한 자루", "단검", 2),
+        ("물주머니 네 개", "물주머니 하나", "물주머니", 4),
+        ("사과 스물둘", "사과 하나", "사과", 22),
+        ("20냥", "1냥", "냥", 20),
+        ("30골드", "한 골드", "골드", 30),
+        ("3묶음", "1묶음", "묶음", 3),
+        ("two potions", "a potion", "potions", 2),
+        ("three apples", "one apple", "apples", 3),
+        ("a dozen arrows", "an arrow", "arrows", 12),
+        ("a pair of knives", "the knife", "knives", 2),
+        ("twenty-five gold coins", "1 gold coin", "gold coins", 25),
+        ("1,200 gold", "1 gold", "gold", 1200),
+        ({"물약": "두 개"}, {"name": "물약", "count": "1개"}, "물약", 2),
+        ([{"name": "potion", "quantity": "two"}], "potion", "potion", 2),
+    ],
+)
+def test_a_number_is_read_however_it_is_written(said: Any, once: Any, name: str, count: int) -> None:
+    state = after({"items_gained": said if isinstance(said, list | dict) else [said]})
+    assert state.items[name].count == count
+    lost = check_block_fields({"items_lost": once if isinstance(once, dict) else [once]}, state, BOOK, 6, "…", "ko")
+    assert lost.refusals == ()
+    assert state.after(lost.changes, 6).items[name].count == count - 1
+
+
+@table(
+    "name",
+    [
+        *("Three-Eyed Raven", "Seven League Boots", "two of swords", "two-handed sword", "9 mm pistol"),
+        *(
+            "열쇠 3호",
+            "2층 열쇠",
+            "레벨 3 검",
+            "제7의 인장",
+            "구운 두부",
+            "고급 세단",
+            "신의 한 수",
+            "검은 두 눈",
+            "사자의 심장",
+        ),
+    ],
+)
+def test_a_number_in_a_name_counts_nothing(name: str) -> None:
+    assert after({"items_gained": [name]}).items[name].count == 1
+
+
+@table(
+    ("before", "gained", "lost", "left"),
+    [
+        ([], ["해독초 두 뿌리"], ["해독초 한 뿌리"], 1),
+        (["해독초"], ["해독초 세 뿌리"], ["해독초 두 뿌리"], 2),
+        ([], ["해독초"], ["해독초"], 0),
+        (["해독초"], ["해독초"], ["해독초"], 1),  # dropped, and taken up again
+    ],
+)
+def test_what_a_turn_gives_and_takes_is_counted_together(
+    before: list[str], gained: list[str], lost: list[str], left: int
+) -> None:
+    state = after({"items_gained": before})
+    checked = check_block_fields({"items_gained": gained, "items_lost": lost}, state, BOOK, 6, "…", "ko")
+    one = state.after(checked.changes, 6).items["해독초"]
+    assert (one.count if one.status == "held" else 0, checked.refusals) == (left, ())
+
+
+def test_some_of_a_thing_is_the_thing() -> None:
+    assert {"화살", "rope"} <= set(after({"items_gained": ["화살 몇 발", "some rope"]}).items)
+
+
 def test_what_changed_last_stands_first_in_the_inventory() -> None:
     things = [f"thing {at}" for at in range(14)]
     state = BEGIN.after(check_block_fields({"items_gained": things}, BEGIN, BOOK, 5, "…", "en").changes, 5)
     state = state.after(check_block_fields({"items_gained": ["lamp"]}, state, BOOK, 6, "…", "en").changes, 6)
     assert "Inventory: lamp, " in live_state(state, "en")
+
+
+def front(state: StoryState) -> list[str]:
+    """The inventory as the prompt has it."""
+    line = next(line for line in live_state(state, "en").splitlines() if "Inventory: " in line)
+    return line.partition("Inventory: ")[2].split(", ")
+
+
+def test_what_is_used_or_named_stands_first_in_the_inventory_and_is_not_gone() -> None:
+    state = StoryState("아리아")
+    turns: tuple[tuple[dict[Any, Any], str, list[str]], ...] = (
+        ({"items_gained": ["낡은 등불", "검", "potion ×3", "map"]}, "", ["map", "potion ×3", "검", "낡은 등불"]),
+        ({"items_used": ["검"]}, "…", ["검", "map", "potion ×3", "낡은 등불"]),
+        ({"items_gained": ["map"]}, "낡은 등불을 켠다.", ["map", "낡은 등불", "검", "potion ×3"]),
+        ({}, "점검은 끝났고 등불과 maple 나무뿐이다.", ["map", "낡은 등불", "검", "potion ×3"]),
+        ({}, "검은 무겁다.", ["검", "map", "낡은 등불", "potion ×3"]),
+        ({"items_lost": ["potion"]}, "You drink one of the potions.", ["potion ×2", "검", "map", "낡은 등불"]),
+        ({"items_gained": ["낡은 등불"], "items_used": ["rope"]}, "…", ["낡은 등불", "potion ×2", "검", "map"]),
+        ({"items_gained": ["potion"]}, "…", ["potion ×3", "낡은 등불", "검", "map"]),
+    )
+    for turn, (fields, text, things) in enumerate(turns, 1):
+        checked = check_block_fields(fields, state, BOOK, turn, text, "en")
+        assert checked.refusals == ()
+        state = state.after(checked.changes, turn)
+        assert front(state) == things
 
 
 @table("me", ["you", "The player", "{{user}}"])
@@ -279,7 +381,7 @@ def test_a_relation_of_people_whom_nobody_has_named_is_refused() -> None:
 @table("field, entries", [("npc_met", ["Lina", ["x"], {"age": 3}, True]), ("items_gained", [{"a": "b"}, "Lina", ["y"]]),
                           ("companions", [["x"], "Lina"])])  # fmt: skip
 def test_what_is_no_text_among_the_names_of_a_list_is_left_out(field: Any, entries: list[Any]) -> None:
-    read = value.read_thing_counts(entries) if field == "items_gained" else value.read_name_values(entries)
+    read = count.read_thing_counts(entries) if field == "items_gained" else value.read_name_values(entries)
     assert read == ([("Lina", None)] if field == "items_gained" else ["Lina"])
 
 
@@ -287,7 +389,7 @@ def test_what_is_no_text_among_people_with_places_is_left_out() -> None:
     assert value.read_person_places(["Lina → the mill", {"name": ["x"], "location": "y"}]) == {"Lina": "the mill"}
 
 
-@table("read", [value.read_name_values, value.read_person_places, value.read_thing_counts])
+@table("read", [value.read_name_values, value.read_person_places, count.read_thing_counts])
 def test_a_list_without_any_text_is_refused(read: Any) -> None:
     with pytest.raises(value.ValueRefusal):
         read([{"name": ["x"]}, True])

@@ -83,6 +83,15 @@ def test_a_block_is_in_effect_at_once_and_asks_no_model(opened: OpenTale) -> Non
     assert told.light_calls == []
 
 
+def test_fields_that_are_not_kept_are_told_up_to_a_few(opened: OpenTale) -> None:
+    told = opened()
+    node = told.say(None, "Rain.", mood="calm", weather="rain", quest="find the lamp")
+    assert [one.partition(":")[0] for one in node.refusals] == ["weather", "quest"]
+    assert "not kept" in node.refusals[0]
+    many = told.say(node, "Rain.", mood="calm", **{f"extra_{at}": "x" for at in range(extract.MOST_NAMED + 3)})
+    assert len(many.refusals) == extract.MOST_NAMED
+
+
 def test_an_answer_without_a_block_needs_a_light_call(opened: OpenTale) -> None:
     told = opened([fields(location="the wood", location_moved=True, items_gained=["lamp"])])
     raw = told.add(None, "You walk into the wood and pick up a lamp.")

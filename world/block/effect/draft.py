@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from store.world.record import Changes, Character, Location, PlayerItem, Relation
+from store.world.record import Changes, Character, Location, PlayerItem, Relation, StoryTime, UsedItem
 from text.language import Language
 from world.block.episode import Deeds
 from world.block.field import Field
@@ -23,8 +23,8 @@ ABOUT_NAMES = ("dead", "not_held", "not_said")
 
 @dataclass
 class ChangesDraft:
-    """``before``: the state before the turn. ``deeds``: what happened, for the turn's episode. ``unreadable``: how many
-    fields could not be read."""
+    """``before``: the state before the turn. ``deeds``: what happened, for the turn's episode. ``taken_last``: things
+    that the turn gives and takes. ``unreadable``: how many fields could not be read."""
 
     before: StoryState
     language: Language
@@ -33,6 +33,9 @@ class ChangesDraft:
     relations: dict[tuple[str, str], Relation] = field(default_factory=dict)
     locations: dict[str, Location] = field(default_factory=dict)
     items: dict[str, PlayerItem] = field(default_factory=dict)
+    taken_last: list[tuple[str, int | None]] = field(default_factory=list)
+    used: set[str] = field(default_factory=set)
+    time: StoryTime | None = None
     mood: str | None = None
     deeds: Deeds = field(default_factory=Deeds)
     refusals: list[str] = field(default_factory=list)
@@ -50,6 +53,8 @@ class ChangesDraft:
             tuple(self.locations.values()),
             tuple(self.items.values()),
             aliases=tuple(self.names.aliases.values()),
+            used=tuple(UsedItem(name) for name in sorted(self.used - {*self.items})),
+            times=(self.time,) if self.time not in (None, self.before.time) else (),
             mood=self.mood,
         )
 

@@ -92,9 +92,10 @@ _PROPERTIES: dict[Field, Any] = {
     "npc_died": _TEXTS,
     "npc_revived": _TEXTS,
     "relationship_changes": {"type": "array", "items": _RELATION, "maxItems": 5},
+    "time": _TEXT,
     "mood": _TEXT,
 }
-_FOR_STRONG: tuple[Field, ...] = ("companions", "npc_left", "npc_location", "npc_revived")
+_FOR_STRONG: tuple[Field, ...] = ("companions", "npc_left", "npc_location", "npc_revived", "time")
 """Fields that a small model is not asked for: it fills all of them, and each takes its time."""
 
 

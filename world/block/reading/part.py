@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from world.block.field import BY_NAME, field_of, may_become, normalise_field_name
+from world.block.field import BY_NAME, field_of, may_become, normalise_field_name, says_state
 from world.block.reading.verdict import STATE, TITLES, Verdict, goes_on, judge_block
 
 MAYBE_TAGS = ("details", "!--")
@@ -240,11 +240,11 @@ def _says_field(inside: str, last: bool) -> bool | None:
         if bare[0] == "{":
             match = _JSON.match(inside[inside.index("{") :])
             if match is not None:
-                return True
+                return BY_NAME.get(normalise_field_name(match[1])) != "time"
             return False if last or len(inside) > 100 else None
         if not line.endswith("\n") and not last:
             return None if may_become(line) or not others or "<summary".startswith(bare) else False
-        if field_of(line) is not None:
+        if says_state(line):
             return True
         others += 1
         if others == 2:
@@ -367,7 +367,7 @@ def _find_field_lines(rest: str, last: bool, title: str = "") -> AnswerPart | No
     complete = rest if last else rest[: rest.rfind("\n") + 1]
     for line in _iterate_lines(complete):
         if field_of(line) is not None:
-            fields += 1
+            fields += says_state(line)
             exact += _EXACT.match(line) is not None
         elif line.strip() and not (fields and goes_on(line)):
             return AnswerPart(at, True) if exact >= FEWEST else _take_plain_lines(rest[:at])

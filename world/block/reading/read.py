@@ -13,6 +13,7 @@ import yaml
 from world.block.field import BY_NAME, LINE, Field, field_of, normalise_field_name
 from world.block.reading.hidden import read_whole_answer
 from world.block.reading.verdict import STATE, goes_on
+from world.block.time import join_times, write_time
 
 Fields = dict[Field, Any]
 """What a block says, by field: values as they were written, which ``world.block.check`` takes or refuses."""
@@ -72,8 +73,10 @@ def read_parsed_fields(value: Any) -> Fields:
         ((name, inner),) = value.items()
         if isinstance(inner, Mapping) and str(name).casefold() in STATE:
             return read_parsed_fields(inner)
-    known = ((BY_NAME.get(normalise_field_name(str(name))), item) for name, item in value.items())
-    fields: Fields = {field: item for field, item in known if field is not None}
+    fields: Fields = {}
+    for name, item in value.items():
+        if (field := BY_NAME.get(normalise_field_name(str(name)))) is not None:
+            fields[field] = join_times(fields.get(field), write_time(str(name), item)) if field == "time" else item
     if "relationship_changes" in fields:
         fields["relationship_changes"] = _read_arrow_relations(fields["relationship_changes"])
     return fields
@@ -105,25 +108,28 @@ def _parse_block_text(text: str) -> Iterator[Any]:
 def _by_line(text: str) -> Fields:
     """Returns the fields line by line, so that a broken line loses one field only."""
     fields: Fields = {}
-    for field, value in _split_field_pieces(text):
-        fields[field] = _parse_field_value(value)
+    for field, name, value in _split_field_pieces(text):
+        if field == "time":
+            fields[field] = join_times(fields.get(field), write_time(name, value.strip()))
+        else:
+            fields[field] = _parse_field_value(value)
     return fields
 
 
-def _split_field_pieces(text: str) -> Iterator[tuple[Field, str]]:
-    """Yields every field with its value: the rest of its line, and the lines of its list."""
+def _split_field_pieces(text: str) -> Iterator[tuple[Field, str, str]]:
+    """Yields every field with its name and value: the rest of its line, and the lines of its list."""
     field: Field | None = None
-    lines: list[str] = []
+    name, lines = "", list[str]()
     for line in text.splitlines():
         if (known := field_of(line)) is not None:
             if field is not None:
-                yield field, "\n".join(lines)
+                yield field, name, "\n".join(lines)
             match = LINE.match(line)
-            field, lines = known, [match[2] if match else ""]
+            field, name, lines = known, match[1] if match else "", [match[2] if match else ""]
         elif line.strip() and field is not None and goes_on(line):
             lines.append(line)
     if field is not None:
-        yield field, "\n".join(lines)
+        yield field, name, "\n".join(lines)
 
 
 def _parse_field_value(text: str) -> Any:

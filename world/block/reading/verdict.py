@@ -25,8 +25,8 @@ _TOKEN = re.compile(r"\"(?:[^\"\\]|\\.)*\"?|'(?:[^'\\\n]|\\.)*'|[{}\[\]:：,]|[^
 
 def judge_block(label: str, inside: str) -> Verdict:
     """Returns whose a part is: ours only where more than half of its lines are fields. ``label``: what its fence, tag
-    or title says, empty for none."""
-    names = list(_list_names(inside))
+    or title says, empty for none. What says the time or the day counts for neither: both write it."""
+    names = [name for name in _list_names(inside) if BY_NAME.get(normalise_field_name(name)) != "time"]
     labelled = normalise_field_name(label) in TITLES
     if not names:
         return "ours" if labelled else "author"

@@ -16,7 +16,7 @@ class CorrectArguments(BaseModel, extra="forbid"):
     subject: str = Field(min_length=1, max_length=80, description="Person, thing or place, as the tables have it")
     field: CorrectedField = Field(
         description="location, hp, status or companion of a person; count or status (held, lost) of a thing;"
-        " status of a place; strength or type of a relation"
+        " status of a place; strength or type of a relation; time of the story, such as: day 2, evening"
     )
     value: str = Field(min_length=1, max_length=80, description="The right value")
     other: str = Field(default="", max_length=80, description="To whom, for a relation")

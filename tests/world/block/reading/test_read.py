@@ -52,7 +52,7 @@ def test_an_answer_without_fields_has_no_block(raw: str) -> None:
 
 def test_fields_that_nobody_asked_for_are_named() -> None:
     block = "…\n```state\nlocation: 숲\ntime: 밤\nquest: {name: x}\nnpc_hp: 3\nmood: 긴장\n```"
-    assert unknown_fields(block) == ["time", "quest", "npc_hp"]
+    assert unknown_fields(block) == ["quest", "npc_hp"]
     assert unknown_fields('…\n```json\n{"name": 1}\n```') == []
 
 
