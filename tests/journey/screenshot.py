@@ -267,9 +267,9 @@ def reply(body: dict[str, object]) -> Reply:
     """What the stub says while pictures are taken."""
     messages = str(body["messages"])
     for talk in TALKS.values():
-        for question, answered in (talk["side"], talk["story"], talk["image"]):
+        for question, answered, *title in (talk["side"], talk["story"], talk["image"]):
             if question in messages:
-                return said(answered)
+                return said(title[0] if title and "tools" not in body else answered)
         if "tools" not in body and "<memory>" not in messages and talk["turns"][-1][0] in messages:
             return said(talk["summaries"][-1])
     return answer(body)
