@@ -14,6 +14,7 @@ from text.clean import clean_text
 from text.language import Language
 from world.block.field import Field
 from world.block.reading.read import Fields, read_answer_blocks, read_block
+from world.naming.person import is_said
 from world.naming.spelling import reduce_name
 from world.story.live import live_state
 from world.story.state import StoryState
@@ -46,7 +47,8 @@ def extract_turn_fields(
     )
     messages = [SystemMessage(prompt.render_prompt("world_extract", language)), HumanMessage(told)]
     small = models.side.prompt == "bare"
-    wanted = _shape_small(_find_places(state, question, answer)) if small else SHAPE
+    places, people = (find(state, question, answer) for find in (_find_places, _find_people))
+    wanted = _shape_small(places, people) if small else SHAPE
     message = complete_shaped(models.utility, messages, wanted, stop=stop, max_tokens=MOST_TOKENS)
     if calls is not None:
         calls.append(message)
@@ -107,10 +109,12 @@ def _build_shape(properties: dict[Field, Any]) -> dict[str, Any]:
 SHAPE = _build_shape(_PROPERTIES)
 
 
-def _shape_small(places: list[str]) -> dict[str, Any]:
-    """Returns the shape for a small model. ``places``: among which it must choose; empty: any."""
+def _shape_small(places: list[str], people: list[str]) -> dict[str, Any]:
+    """Returns the shape for a small model. ``places``, ``people``: among which it must choose where the player is and
+    who is met; empty: any."""
     few = {name: value for name, value in _PROPERTIES.items() if name not in _FOR_STRONG}
-    return _build_shape({**few, "location": {"type": "string", "enum": places} if places else _TEXT})
+    where, who = ({"type": "string", "enum": names} if names else _TEXT for names in (places, people))
+    return _build_shape({**few, "location": where, "npc_met": {**_TEXTS, "items": who}})
 
 
 def _find_places(state: StoryState, question: str, answer: str) -> list[str]:
@@ -121,3 +125,13 @@ def _find_places(state: StoryState, question: str, answer: str) -> list[str]:
     own = [name for name in known if reduce_name(name) in reduce_name(question)]
     told = [name for name in known if name not in own and reduce_name(name) in reduce_name(answer)]
     return [*own, *told, *filter(None, (here,))] if own else []
+
+
+def _find_people(state: StoryState, question: str, answer: str) -> list[str]:
+    """Returns the known people whom the player's own words name, then those at this place whom the answer names: of
+    whom else the answer speaks may be far away. Empty where the player names nobody."""
+    known = [one for one in state.characters.values() if one.name != state.player]
+    own = [one.name for one in known if is_said(one.name, question)]
+    near = [one for one in known if one.companion or (one.location and one.location == state.me.location)]
+    told = [one.name for one in near if one.name not in own and is_said(one.name, answer)]
+    return [*own, *told] if own else []

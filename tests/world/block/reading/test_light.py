@@ -90,6 +90,31 @@ def test_a_small_model_chooses_among_the_places_that_the_turn_names(question: st
     assert "npc_location" not in shape
 
 
+@table(
+    ("question", "people"),
+    [
+        ("크룩을 부른다.", ["고블린왕 크룩", "에르겐"]),
+        ("에르겐과 세라에게 묻는다.", ["세라", "에르겐"]),
+        ("길을 떠난다.", None),
+        ("나는 아리아다.", None),
+    ],
+)
+def test_a_small_model_chooses_among_the_people_that_the_turn_names(question: str, people: list[str] | None) -> None:
+    known = (
+        Character("세라", "나루"),
+        Character("고블린왕 크룩", "동굴"),
+        Character("에르겐", "마을"),
+        Character("도윤", "마을"),
+    )
+    state = STATE.after(Changes(known), 3)
+    with Upstream(said(JSON)) as upstream:
+        models = replace(hosted(upstream), side=SMALL)
+        answer = "에르겐이 세라를 그리워한다."
+        extract_turn_fields(models, question, answer, state, "ko", threading.Event())
+    shape = upstream.requests[0].body["response_format"]["json_schema"]["schema"]["properties"]
+    assert shape["npc_met"]["items"].get("enum") == people
+
+
 def test_a_server_without_schemas_is_asked_once_more_without() -> None:
     with Upstream(failed(400, "response_format"), said(JSON)) as upstream:
         assert asked(upstream) == REPLY
