@@ -195,7 +195,7 @@ def folded(material: str) -> str:
     known = material.rsplit("<memory>", 1)[-1].partition("</memory>")[0].strip()
     dialogue = material.rsplit("<dialogue>", 1)[-1].partition("</dialogue>")[0]
     told = re.findall(r"\[(?:사용자|User)\] (.+)", dialogue)
-    found = (re.findall(r"(\S+?)(?:[은는]| is) ([\d,]+(?:원| dollars)?)", each) for each in told)
+    found = (re.findall(r"(\S+?)(?:[은는]| is) ([\d,]+(?:만 )?(?:원| dollars)?)", each) for each in told)
     values = [{"key": name, "value": value, "replaces": None} for pairs in found for name, value in pairs]
     lines = [line for line in known.replace("–", "").splitlines() if line]
     return json.dumps({"memory": [*lines, *told], "entities": values, "gone": []}, ensure_ascii=False)
