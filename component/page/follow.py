@@ -27,6 +27,7 @@ from graph.summary import ahead
 from store import Store, TurnRow
 
 BEAT = 0.1
+REST = 0.02
 WINDOW_BEAT = 1.0
 AHEAD_SECONDS = 90.0
 READ_SECONDS = 60.0
@@ -134,8 +135,7 @@ def _follow_model(view: View, model: Places) -> None:
     status = view.status
     while not status.is_settled and (status.state == "looking" or view.status.state != "looking"):
         status = show_model(view, model, status)
-        yield_to_clicks()
-        time.sleep(BEAT)
+        rest_between_looks(BEAT)
 
 
 def show_model(view: View, model: Places, before: ModelStatus) -> ModelStatus:
@@ -154,8 +154,7 @@ def _follow_fold(view: View, panel: Panel) -> bool:
         if not has_pending_fold(view):
             return True
         panel.work.show()
-        yield_to_clicks()
-        time.sleep(3 * BEAT)
+        rest_between_looks(3 * BEAT)
     return False
 
 
@@ -176,8 +175,7 @@ def _follow_ahead(view: View, panel: Panel, turns: list[TurnRow]) -> bool:
         not had_summary and ahead.is_session_summary_pending(background, view.session_id) and time.monotonic() < until
     ):
         panel.work.show()
-        yield_to_clicks()
-        time.sleep(3 * BEAT)
+        rest_between_looks(3 * BEAT)
     return not had_summary and _has_summary(view.store, view.session_id, turns[-1].number)
 
 
@@ -186,8 +184,7 @@ def _follow_reading(story: WorldView) -> bool:
     now."""
     until, node = time.monotonic() + READ_SECONDS, story.node
     while node is not None and node.status == "raw" and time.monotonic() < until:
-        yield_to_clicks()
-        time.sleep(3 * BEAT)
+        rest_between_looks(3 * BEAT)
         node = story.engine.store.worlds.node(node.id)
         if node.status != "raw":
             return True
@@ -197,6 +194,15 @@ def _follow_reading(story: WorldView) -> bool:
 def _has_summary(store: Store, session: str, last: int) -> bool:
     newest = store.ledger.summaries(session, limit=1)
     return bool(newest) and newest[-1].turns[-1] >= last
+
+
+def rest_between_looks(seconds: float) -> None:
+    """Rests, and lets Streamlit interrupt this run for a user's action every ``REST`` seconds: one run of the page
+    follows the other, so that a click waits for this one."""
+    until = time.monotonic() + seconds
+    while (left := until - time.monotonic()) > 0:
+        yield_to_clicks()
+        time.sleep(min(left, REST))
 
 
 def yield_to_clicks() -> None:
