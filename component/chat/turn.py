@@ -154,12 +154,13 @@ def _without_memory(turn: TurnRow) -> bool:
 
 
 def _format_answer_facts(view: View, turn: TurnRow) -> str:
-    """Returns the time and the tokens of an answer as far as they are known; '' for a failed turn."""
+    """Returns the time and the tokens of an answer as far as they are known; '' for a failed turn, and for the greeting
+    of a story, which is nobody's answer."""
     words, usage = view.words, turn.usage or {}
-    if turn.status == "failed":
+    if turn.status == "failed" or (turn.given and not turn.number):
         return ""
     parts = [words("turn.stopped")] if turn.status == "stopped" else []
-    if turn.given and turn.number:  # a greeting of a story is nobody's answer
+    if turn.given:
         parts.append(words("turn.given"))
     if turn.seconds is not None and not turn.given:
         parts.append(f"{turn.seconds:.1f}{words('unit.second')}")
