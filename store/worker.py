@@ -23,14 +23,15 @@ def build_worker_name() -> str:
 def is_gone(name: str, beat: float) -> bool:
     """Returns whether the process does not run any more. ``beat``: when it last said that it lives (Unix seconds).
 
-    A process on this machine is looked up; one on another counts as gone when it was silent for long.
+    A process on this machine is looked up, and one that has ended but was not waited for yet runs no more; one on
+    another machine counts as gone when it was silent for long.
     """
     machine, _, rest = name.partition("/")
     pid, _, _ = rest.partition("/")
     if machine != _read_machine_name() or not pid.isdecimal():
         return time.time() - beat > LOST_SECONDS
     try:
-        return _read_worker_name(int(pid)) != name
+        return _read_worker_name(int(pid)) != name or psutil.Process(int(pid)).status() == psutil.STATUS_ZOMBIE
     except psutil.Error:
         return True
 
