@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager
 
 from sqlalchemy import Connection, select, update
 
+from errors import SessionUnknown
 from store.database import schema
 from store.owner import build_owner_condition, check_session
 
@@ -33,9 +34,10 @@ class UndeliveredSessions:
         """Notes that the client of a session's last question waits. ``mark``: the number of the turn, or of a first
         question what it asked (``mark_first_message``); empty: the client has its answer. Raises ``SessionUnknown``."""
         with self._transaction() as connection:
-            check_session(connection, session_id)
-            change = update(schema.session).where(_SESSION.id == session_id)
-            connection.execute(change.values(undelivered=mark))
+            own = build_owner_condition(connection, _SESSION.owner)
+            change = update(schema.session).where(_SESSION.id == session_id, own).values(undelivered=mark)
+            if not connection.execute(change).rowcount:
+                raise SessionUnknown(session=session_id)
 
     def is_noted(self, session_id: str, number: int) -> bool:
         """Returns whether the client of a session's last turn, which has this number, waits. Raises
