@@ -378,9 +378,12 @@ def test_a_model_that_sees_no_images_says_so_before_anything_is_sent(
     models = resolve.resolve_models(settings.load_current_settings())
     blind = replace(models, profile=replace(models.profile, images=False))
     monkeypatch.setattr(resolve, "resolve_models", lambda *_, **__: blind)
+    page()
+    until(lambda: resource.in_use().of_session(None).status.state == "ready")
     at = page()
-    box = at.chat_input(key="ask").set_value(QUESTION).upload("photo.png", png()).upload("환불.md", REFUND.encode())
-    assert box.run().chat_input(key="ask").value == QUESTION, "it goes back into the input"
+    at.chat_input(key="ask").set_value(QUESTION).upload("photo.png", png()).run()
+    assert at.chat_input(key="ask").value == QUESTION, "it goes back into the input"
+    at.chat_input(key="ask").set_value(QUESTION).upload("photo.png", png()).upload("환불.md", REFUND.encode()).run()
     settled(at)
     said = texts(at).replace("\\", "")
     assert f"{blind.name} 모델은 이미지를 받지 않습니다." in said
