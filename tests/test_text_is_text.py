@@ -57,6 +57,8 @@ def fill(template: str, said: str) -> tuple[dict[str, object], int]:
     """Values for a sentence: the text where a text may stand, else a number; and how often the text stands in it."""
     texts = [name for name, form in fields(template).items() if not form]
     values: dict[str, object] = {name: said if name in texts else 7 for name in fields(template)}
+    if "last" in texts:
+        values["last"] = f"{said}…"  # turns from one to the same one are told as one
     return values, sum(f"{{{name}}}" in template for name in texts)
 
 
