@@ -182,13 +182,6 @@ ACTIONS: dict[str, PaletteAction] = {
         also="compact summarise summarize 요약 압축",
     ),
     "known": PaletteAction("known.open", "manage_search", lambda view: ask_known(), _has_memory),
-    "erase": PaletteAction(
-        "palette.erase",
-        "delete_history",
-        lambda view: _show_panel_place(PagePlace(f'{PANEL} [class*="memory-erase-all"]', tab=TABS.index("memory"))),
-        lambda view: _has_memory(view) and not _is_story(view),
-        also="delete forget memory 기억 삭제",
-    ),
     "rename": PaletteAction("session.rename", "edit", lambda view: ask_rename(), _is_kept),
     "move": PaletteAction("session.move", "drive_file_move", lambda view: ask_move(), _is_kept),
     "pin_chat": PaletteAction(
@@ -203,6 +196,13 @@ ACTIONS: dict[str, PaletteAction] = {
     ),
     "delete": PaletteAction(
         "session.delete", "delete", lambda view: ask_delete([str(view.session_id)], view), _is_kept
+    ),
+    "erase": PaletteAction(
+        "palette.erase",
+        "delete_history",
+        lambda view: _show_panel_place(PagePlace(f'{PANEL} [class*="memory-erase-all"]', tab=TABS.index("memory"))),
+        lambda view: _has_memory(view) and not _is_story(view),
+        also="delete forget memory 기억 삭제",
     ),
     "documents": PaletteAction("documents.title", "folder_open", lambda view: show_documents()),
     "worlds": PaletteAction("world.title", "public", lambda view: show_worlds()),
