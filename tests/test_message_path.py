@@ -64,6 +64,7 @@ def test_a_message_reaches_the_client_by_few_calls_and_threads(serve: Serve, mon
     at.chat_input(key="ask").set_value("안녕, 오늘 일정을 정리해 줘").run()
     assert not at.exception
     calls, threads = seen[0]
+    calls = [call for call in calls if "streamlit_order" not in call]  # in front, where another test has begun the page
     assert calls[0].endswith("_submit_chat_message")
     assert threads <= THREADS
     assert len(calls) <= CALLS, "\n".join(calls)

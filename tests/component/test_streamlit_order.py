@@ -22,7 +22,6 @@ from streamlit.runtime.scriptrunner_utils.script_requests import (
 from streamlit.runtime.state.safe_session_state import SafeSessionState
 from streamlit.runtime.state.session_state import SessionState
 
-import app
 from component.widget import streamlit_order
 from component.widget.streamlit_order import OrderedRequests
 
@@ -81,7 +80,7 @@ def test_the_page_keeps_what_follows_at_once() -> None:
 
 def test_one_run_of_a_page_follows_the_other() -> None:
     """Streamlit would begin a second one beside it, and drop what the first had not taken yet."""
-    config = tomllib.loads((Path(app.__file__).parent / ".streamlit/config.toml").read_text("utf-8"))
+    config = tomllib.loads((Path(streamlit_order.__file__).parents[2] / ".streamlit/config.toml").read_text("utf-8"))
     assert config["runner"]["fastReruns"] is False
 
 
