@@ -200,11 +200,12 @@ class MemoryReader:
             state, profile = read_memory(connection, head), read_profile(connection, head, carried)
         return [*state.lines, *state.entities, *(line.row for line in profile)]
 
-    def read_given(self, tenant: str, session: str) -> dict[str, str]:
-        """Returns the texts that prompts got of this memory, by mark."""
-        query = select(table.given.c.mark, table.given.c.text)
+    def read_given(self, tenant: str, session: str, marks: Collection[str] | None = None) -> dict[str, str]:
+        """Returns the texts that prompts got of this memory, by mark: all, or those of ``marks``."""
+        query = select(table.given.c.mark, table.given.c.text).where(table.given.c.scope == Scope(tenant, session).tag)
+        if marks is not None:
+            query = query.where(table.given.c.mark.in_(marks))
         with self._rows.transaction() as connection:
-            query = query.where(table.given.c.scope == Scope(tenant, session).tag)
             return {row.mark: row.text for row in connection.execute(query)}
 
     def carries(self, tenant: str, user: str = USER) -> bool:

@@ -12,7 +12,7 @@ from component.memory.memory_change import find_memory_owner
 from component.page.view import View
 from component.widget.markdown import escape_markdown, shorten_text
 from errors import GieokError
-from graph.context.use import ShownValue, find_shown_values, has_memory
+from graph.context.use import ShownValue, find_shown_values, list_memory_marks
 from store import TurnRow
 
 MOST, LABEL_CHARS = 3, 48
@@ -20,13 +20,14 @@ MOST, LABEL_CHARS = 3, 48
 
 
 def read_given_texts(view: View, turns: Sequence[TurnRow]) -> Mapping[str, str]:
-    """Returns the texts of memory that the prompts of this conversation got, by mark; none where no prompt of these
-    turns got any, where memory is off or cannot be read."""
-    if not any(turn.answer and has_memory(turn.report) for turn in turns):
+    """Returns the texts of memory that the prompts of these turns got, by mark; none where memory is off or cannot be
+    read."""
+    marks = {mark for turn in turns if turn.answer for mark in list_memory_marks(turn.report)}
+    mine = find_memory_owner(view) if marks else None
+    if mine is None or not mine.session:
         return {}
-    mine = find_memory_owner(view)
     try:
-        return mine.memory.reader.read_given(mine.tenant, mine.session) if mine is not None and mine.session else {}
+        return mine.memory.reader.read_given(mine.tenant, mine.session, marks)
     except GieokError:
         return {}
 

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from errors import SessionUnknown
@@ -33,9 +34,9 @@ class ShownValue:
     line: str
 
 
-def has_memory(report: Mapping[str, Any] | None) -> bool:
-    """Returns whether a prompt held memory."""
-    return any(part["name"] in PARTS for part in (report or {}).get("parts", ()))
+def list_memory_marks(report: Mapping[str, Any] | None) -> list[str]:
+    """Returns the marks of the texts of memory that a prompt held; the memory's record has these texts."""
+    return [part["mark"] for part in (report or {}).get("parts", ()) if part["name"] in PARTS and part.get("mark")]
 
 
 def find_shown_values(
@@ -43,17 +44,22 @@ def find_shown_values(
 ) -> list[ShownValue]:
     """Returns the values of the memory in a prompt that its answer shows and the question did not tell, one for each
     line; a value that several lines have stands once. ``given``: the texts that prompts got, by mark."""
+    return list(_find_text_values(tuple(_iterate_texts((report or {}).get("parts", ()), given)), question, answer))
+
+
+@lru_cache(maxsize=64)  # the page asks again with every run; about as many turns as two pages show
+def _find_text_values(texts: tuple[tuple[str, str], ...], question: str, answer: str) -> tuple[ShownValue, ...]:
+    """Returns the shown values of a prompt's texts of memory, each with the name of its part."""
     found = dict[str, ShownValue]()
-    for part in (report or {}).get("parts", ()):
-        text = (part.get("text") or given.get(part.get("mark", ""), "")) if part["name"] in PARTS else ""
-        for line in _split_lines(part["name"], text):
+    for name, text in texts:
+        for line in _split_part_lines(name, text):
             shown = _find_line_value(line, question, answer)
             if shown is not None:
                 found.setdefault(shown.casefold(), ShownValue(shown, line))
-    return list(found.values())
+    return tuple(found.values())
 
 
-def _split_lines(name: str, text: str) -> Iterator[str]:
+def _split_part_lines(name: str, text: str) -> Iterator[str]:
     """Yields the lines of one part of a prompt, without its heading, bullets, days and turns."""
     for raw in text.splitlines()[1:]:
         line = _DAY.sub("", strip_line_turns(raw.removeprefix("- ")).strip())
@@ -91,14 +97,16 @@ def count_texts(engine: TurnEngine) -> Counter[str]:
         reports = _read_reports(engine, name, left) if given else []
         left -= len(reports)
         for report in reports:
-            counted["\n".join(_list_texts(report.get("parts", ()), given))] += 1
+            counted["\n".join(text for _, text in _iterate_texts(report.get("parts", ()), given))] += 1
     return counted
 
 
-def _list_texts(parts: Sequence[Mapping[str, Any]], given: Mapping[str, str]) -> list[str]:
-    """Returns the texts of memory that one prompt held."""
-    texts = (part.get("text") or given.get(part.get("mark", ""), "") for part in parts if part["name"] in PARTS)
-    return [text for text in texts if text]
+def _iterate_texts(parts: Sequence[Mapping[str, Any]], given: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yields the texts of memory that one prompt held, each behind the name of its part."""
+    for part in parts:
+        text = part["name"] in PARTS and (part.get("text") or given.get(part.get("mark", "")))
+        if text:
+            yield part["name"], text
 
 
 def _read_reports(engine: TurnEngine, session_id: str, most: int) -> list[dict[str, Any]]:

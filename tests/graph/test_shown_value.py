@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from graph.context.use import ShownValue, find_shown_values, has_memory
+from graph.context.use import ShownValue, find_shown_values, list_memory_marks
 from tests.table import table
 
 ENTITIES = "[Values]\nbudget: $10,000, city: 부산, room: 7, rent: 850,000 (800,000 until 2026-03-02)"
@@ -46,10 +46,10 @@ def test_a_value_of_several_lines_stands_once_and_the_texts_may_lie_apart() -> N
     report = parts(profile="[About]\n- 2026-03-02: city: 부산", entities="[Values]\ncity: 부산")
     assert find_shown_values(report, {}, "", "부산입니다.") == [ShownValue("부산", "city: 부산")]
     marked = {"parts": [{"name": "memory", "mark": "m1", "tokens": 1}]}
-    assert has_memory(marked)
+    assert list_memory_marks(marked) == ["m1"]
     assert find_shown_values(marked, {"m1": MEMORY}, "", "360 dollars") == [
         ShownValue("360 dollars", "The hotel costs 360 dollars.")
     ]
     assert find_shown_values(marked, {}, "", "360 dollars") == [], "what was forgotten shows nothing"
-    assert not has_memory(parts(recent="x"))
-    assert not has_memory(None)
+    assert list_memory_marks({"parts": [{"name": "recent", "mark": "m2"}]}) == []
+    assert list_memory_marks(None) == []

@@ -191,6 +191,8 @@ def test_nothing_is_saved_of_a_prompt_that_read_before_an_erasure(talks: Convers
     since = time.time()
     writer.save_given("acme", talks.session(), {"a": "one"}, since)
     assert reader.read_given("acme", talks.session()) == {"a": "one"}
+    assert reader.read_given("acme", talks.session(), ["a", "b"]) == {"a": "one"}
+    assert reader.read_given("acme", talks.session(), ["b"]) == {}
     talks.forget("My item 1 costs $100.")
     writer.save_given("acme", talks.session(), {"b": "two"}, since)
     assert reader.read_given("acme", talks.session()) == {}

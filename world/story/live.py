@@ -76,7 +76,7 @@ def _render_player_line(state: StoryState, language: Language) -> str:
     """Returns the line of specification 12.6: «위치: 어둠의 숲 | HP: 85/100 | 인벤토리: 불꽃 검, 치유 물약»; what was
     gained or used last stands first."""
     me = state.me
-    held = _join_shown_names(write_item(one) for one in [*state.items.values()][::-1] if one.status == HELD)
+    held = _join_shown_names(render_held_item(one) for one in [*state.items.values()][::-1] if one.status == HELD)
     parts = (
         f"{_LABELS['location'][language]}: {me.location or _LABELS['unknown'][language]}",
         f"HP: {me.hp}/{max(FULL_HP, me.hp)}" if me.hp is not None else "",
@@ -85,7 +85,7 @@ def _render_player_line(state: StoryState, language: Language) -> str:
     return " | ".join(filter(None, parts))
 
 
-def write_item(one: PlayerItem) -> str:
+def render_held_item(one: PlayerItem) -> str:
     """Returns a thing with how many there are of it."""
     return f"{one.name} ×{one.count}" if one.count > 1 else one.name
 

@@ -29,7 +29,7 @@ from world.block.count import MOST_COUNT
 from world.block.time import read_story_time
 from world.block.value import MOST_HP
 from world.naming.merge import merge_names
-from world.story.live import write_item
+from world.story.live import render_held_item
 
 EDITED = "world-person-edited"
 """Session-state key of the name of the character whose fields are open."""
@@ -220,7 +220,7 @@ def _draw_item(shown: WorldView, one: PlayerItem, key: str) -> None:
     words, held = shown.view.words, one.status == HELD
     with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False, key=key):
         lost = f"~~{escape_markdown(one.name)}~~ :small[:gray[{escape_markdown(words('world.items.lost'))}]]"
-        st.markdown(escape_markdown(write_item(one)) if held else lost, width="stretch")
+        st.markdown(escape_markdown(render_held_item(one)) if held else lost, width="stretch")
         if held:
             about = escape_markdown(words("world.items.correct.help", name=one.name))
             st.button(

@@ -12,7 +12,7 @@ from door.mcp.tool.schema import Arguments, StructuredResult
 from door.mcp.tool.tool import Tool
 from errors import WorldUnknown
 from store.world.record import DEAD, HELD, World
-from world.story.live import live_state, write_item
+from world.story.live import live_state, render_held_item
 from world.story.state import StoryState
 
 
@@ -123,7 +123,7 @@ def _build_world_state(names: list[WorldName], world: WorldName | None, state: S
             StoryPlace(name=one.name, status=one.status, leads_to=list(one.adjacent))
             for one in state.locations.values()
         ],
-        held=[write_item(one) for one in [*state.items.values()][::-1] if one.status == HELD],
+        held=[render_held_item(one) for one in [*state.items.values()][::-1] if one.status == HELD],
         episodes=[episode.line for episode in state.recent],
         text=text,
     )

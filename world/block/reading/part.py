@@ -90,13 +90,13 @@ def _find_titled_block(rest: str, last: bool) -> AnswerPart | None:
     under = rest[heading.end() :]
     if not last and (not under or _may_be_heading(under)):
         return None
-    part = _find_untitled_block(under, last, _find_title(heading[0])) if under else _NOTHING
+    part = _find_untitled_block(under, last, _find_block_title(heading[0])) if under else _NOTHING
     if part is None:
         return None
     return AnswerPart(heading.end() + part.size, True) if part.hidden else _NOTHING
 
 
-def _find_title(heading: str) -> str:
+def _find_block_title(heading: str) -> str:
     """Returns the title in the lines above a block, empty for none; 상태 alone is a title of authors, too."""
     titles = (line.strip(" \t#>*_-:：\r") for line in heading.splitlines())
     return next((one for one in titles if one and one != "상태"), "")

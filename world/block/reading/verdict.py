@@ -26,7 +26,7 @@ _TOKEN = re.compile(r"\"(?:[^\"\\]|\\.)*\"?|'(?:[^'\\\n]|\\.)*'|[{}\[\]:：,]|[^
 def judge_block(label: str, inside: str) -> Verdict:
     """Returns whose a part is: ours only where more than half of its lines are fields. ``label``: what its fence, tag
     or title says, empty for none. What says the time or the day counts for neither: both write it."""
-    names = [name for name in _list_names(inside) if BY_NAME.get(normalise_field_name(name)) != "time"]
+    names = [name for name in _list_field_names(inside) if BY_NAME.get(normalise_field_name(name)) != "time"]
     labelled = normalise_field_name(label) in TITLES
     if not names:
         return "ours" if labelled else "author"
@@ -44,7 +44,7 @@ def _bare(name: str) -> str:
     return name.strip("\"'`*_ \t")
 
 
-def _list_names(inside: str) -> Iterator[str]:
+def _list_field_names(inside: str) -> Iterator[str]:
     """Yields the name that every line says, or every part of a line between bars; an empty one for a line without a
     field. Lines of a list belong to the field above."""
     text = inside.strip()
