@@ -16,9 +16,9 @@ from langchain_openai import ChatOpenAI
 
 from bench.everyday.conversation import Conversation
 from bench.everyday.when import said
-from evaluation.public import twenty
-from evaluation.public.dataset.own import load_own_sets
-from evaluation.public.stored import store_sessions
+from bench.public import twenty
+from bench.public.dataset.own import load_own_sets
+from bench.public.stored import store_sessions
 from graph.turn.agent import Agent, open_agent
 from graph.turn.event import Done, Failed, Token
 from model.call.client import build_chat_model
@@ -37,7 +37,7 @@ SYSTEM = {
     "en": "You are a helpful assistant.\nAnswer briefly, in English.",
 }
 EARLIER = 10
-"""Conversations that a user may have had before: the first of ``evaluation.public.twenty``."""
+"""Conversations that a user may have had before: the first of ``bench.public.twenty``."""
 PATIENCE = 600.0
 """Seconds that side work may take after a conversation, before the other side begins."""
 

@@ -1,6 +1,6 @@
 """Search in past turns by words, meaning, neighbours and the names that the first finds lead to.
 
-A learned linear model (``retrieval.past.train``) orders the candidates (``retrieval.past.feature``). The score of the
+A learned linear model (``bench.train.past_turn``) orders the candidates (``retrieval.past.feature``). The score of the
 likeliest turn is the probability that anything fits the message at all; the others have a share of it. So it means the
 same in a conversation of ten turns and in ten thousand turns of many, and most messages that ask for nothing stay below
 the floor.
@@ -66,7 +66,7 @@ def find_turns(
 
 def read_floor(query: str) -> float:
     """Returns the least score of the best turn with which any is shown unasked. It is one for each language, for
-    Korean messages look more like questions about what was said (``retrieval.past.train.UNRELATED_ABOVE``)."""
+    Korean messages look more like questions about what was said (``bench.train.past_turn.UNRELATED_ABOVE``)."""
     return load_weights().floors["ko" if has_korean(query) else "en"]
 
 
