@@ -95,11 +95,6 @@ class RecognisedRequest:
         told = self.told_numbers or range(self.number - len(self.told_story.turns), self.number)
         return (*told, self.number)
 
-    @property
-    def continues(self) -> bool:
-        """Whether the answer of the turn goes on."""
-        return bool(self.told_story.before) and not self.told_story.tools
-
 
 @dataclass(frozen=True, slots=True)
 class Prompted:

@@ -21,7 +21,7 @@ from bench.public.dataset.own import load_own_sets
 from bench.public.stored import store_sessions
 from graph.turn.agent import Agent, open_agent
 from graph.turn.event import Done, Failed, Token
-from model.call.client import build_chat_model
+from model.call.client import ModelAddress, build_chat_model
 from model.choice import resolve
 from model.modelset import ModelSet
 from retrieval.product_docs import first_run
@@ -87,9 +87,12 @@ def plain(settings: Settings, folder: Path) -> Iterator[Side]:
     chosen = fresh(settings, folder)
     server = resolve.find_endpoint(chosen)
     model = build_chat_model(
-        server.url, server.key, server.chat_model, settings=chosen, extra_body=CARD, max_tokens=chosen.answer_tokens,
+        ModelAddress(server.url, server.key, server.chat_model),
+        settings=chosen,
+        extra_body=CARD,
+        max_tokens=chosen.answer_tokens,
         temperature=TEMPERATURE,
-    )  # fmt: skip
+    )
     yield lambda conversation: _by_chat(model, conversation)
 
 

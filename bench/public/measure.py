@@ -17,7 +17,7 @@ from bench.public.dataset.dataset import LANGUAGE, Conversation, Dataset, Datase
 from bench.public.evidence import GoldEvidence, measure_evidence
 from errors import GieokError
 from evaluation.form import Form, FormContext
-from evaluation.play import IDLE_SECONDS, Play, play_turns
+from evaluation.play import IDLE_SECONDS, Play, RecordedConversation, play_turns
 from graph.turn.memory.past_turns import recall_past
 from model.call.stream import Stopped
 from model.modelset import ModelSet
@@ -86,12 +86,7 @@ def measure_conversation(
     """
     stopped = stop.is_set if stop else (lambda: False)
     with play_turns(
-        models,
-        conversation.turns,
-        LANGUAGE,
-        rate,
-        asked_at=conversation.asked_at,
-        stop=stopped,
+        models, RecordedConversation(conversation.turns, LANGUAGE, conversation.asked_at), rate, stop=stopped
     ) as play:
         looking = _Looking(dataset, conversation, play)
         for number, question in enumerate(conversation.questions):

@@ -126,7 +126,7 @@ def store_sessions(agent: Agent, conversation: Conversation) -> StoredTalk:
     if conversation.starts:
         sessions.append(agent.store.create_session(conversation.language, RATE).id)
     for session in sessions:
-        past_turns.index_turns(agent, session)
+        past_turns.plan_index(agent, session)
     if not agent.background.idle(IDLE_SECONDS):
         raise EvaluationFailed(turn=len(conversation.turns), reason="side work did not end")
     return StoredTalk(agent, sessions[-1], tuple(sessions[:-1]), conversation)

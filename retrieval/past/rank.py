@@ -41,27 +41,33 @@ class FoundTurn:
     hop: int
 
 
+@dataclass(frozen=True, slots=True)
+class SearchedPast:
+    """The turns that are searched: those of ``sessions``, each along its path; of ``session_id`` only turns before
+    ``before``."""
+
+    session_id: str
+    before: int
+    sessions: Collection[str]
+
+
 def find_turns(
     index: TurnIndex,
     embedder: Embedder,
     query: str,
-    *,
-    session_id: str,
-    before: int,
-    sessions: Collection[str],
+    searched: SearchedPast,
     now: datetime,
     limit: int,
 ) -> list[FoundTurn]:
     """Returns the ``limit`` turns that fit best, the best first. A later one may have a higher score, because the order
     leaves out how near a turn comes by itself. Raises ``EmbeddingFailed``.
 
-    ``sessions``: whose turns are searched, each along its path; of ``session_id`` only turns before ``before``.
     ``now``: what «last week» counts from, in the user's time zone.
     """
     vector = embedder.query(query)
     with current_table(index, build_rules_name(embedder)) as table:
-        searched = table.choose_searched(sessions, session_id, before)
-        return rank_turns(table, searched, vector, query, now, limit, embedder.name)
+        mask = table.choose_searched(searched.sessions, searched.session_id, searched.before)
+        return rank_turns(table, mask, vector, query, now, limit, embedder.name)
 
 
 def read_floor(query: str) -> float:

@@ -14,7 +14,7 @@ from bench.public.dataset.dataset import Dataset
 from bench.public.evidence import GoldEvidence
 from bench.public.measure import BY_QUERY, FORMS, Row, measure_conversation
 from evaluation.judge.criterion import CRITERIA
-from evaluation.play import play_turns
+from evaluation.play import RecordedConversation, play_turns
 from model import scripted
 from model.call.stream import Stopped
 from model.modelset import ModelSet
@@ -67,7 +67,7 @@ def test_evidence_of_the_forms(rows: list[Row]) -> None:
 def test_dates_of_the_recording_reach_the_rows_the_prompt_and_what_is_recalled(dataset: Dataset) -> None:
     (talk,) = dataset.conversations
     strong = scripted.build_scripted_models(utility=lambda messages: "summary")
-    with play_turns(strong, talk.turns, "en", asked_at=talk.asked_at) as play:
+    with play_turns(strong, RecordedConversation(talk.turns, "en", talk.asked_at)) as play:
         assert [datetime.fromtimestamp(row.started) for row in play.rows] == [turn.at for turn in talk.turns]
         assert "2023-06-03 (Sat) 00:05" in "\n".join(str(message.text) for message in play.prompt_for().messages)
         prompt = play.context("all", "What broke?").lines

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from bench.public.dataset.dataset import Conversation
 from bench.public.stored import small_models, store_talk, strong_models
-from evaluation.play import play_turns
+from evaluation.play import RecordedConversation, play_turns
 from evaluation.scenario import RecordedTurn
 from graph.context.prompt import BuiltPrompt
 
@@ -31,7 +31,7 @@ def lines_of(prompt: BuiltPrompt) -> set[str]:
 
 def test_a_stored_conversation_has_the_prompt_of_a_played_one() -> None:
     models, query = strong_models(), "What did the piano cost?"
-    with play_turns(models, TURNS, "en", asked_at=NOON) as play:
+    with play_turns(models, RecordedConversation(TURNS, "en", NOON)) as play:
         wanted = play.prompt_for(query)
     with store_talk(Conversation("noor", "user", "assistant", TURNS, ())) as talk:
         found, small = (talk.prompt_for(query, each, NOON) for each in (models, small_models()))
