@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from errors import GieokError
-from graph.context.turns import CHUNK
 from text.hangul import fit_particles
 
 Language = Literal["ko", "en"]
@@ -26,8 +25,6 @@ _PLACE = re.compile(r"\{(\w+)[^{}]*\}")
 _FORMS = re.compile(r"\(([\w, ]*)\|([\w, ]*)\)")
 """Two forms of a word: of one, and of any other number."""
 _FOLDER = Path(__file__).parent / "text"
-_CONSTANT: Mapping[str, object] = {"chunk": CHUNK}
-"""Values that every sentence may name: the turns of a summary."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +45,10 @@ class Words:
         return catalogue.get(f"{key}.one", catalogue[key]) if is_one else catalogue[key]
 
     def _fill_template(self, template: str, values: Mapping[str, object]) -> str:
-        values = {**_CONSTANT, **values}
+        if "{chunk}" in template:
+            from graph.context.turns import CHUNK  # with LangChain: the command line's help does without it
+
+            values = {"chunk": CHUNK, **values}
         text = _choose_number_forms(template, values).format(**values)
         return fit_particles(text) if self.language == "ko" else text
 
