@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from errors import BadWorldFile, EmbeddingFailed
+from errors import BadWorldFile, EmbeddingFailed, WorldUnknown
 from model.embedding import Embedder
 from store.world.record import StoryNode, World
 from store.world.worlds import Worlds
@@ -53,6 +53,7 @@ class Behind:
             self._write(world, node, state)
         except (OSError, BadWorldFile) as error:
             log.warning("the files of a world cannot be written: %s", type(error).__name__)
+        self._remove_late_files(world)
         try:
             self._vectors(world, node)
         except EmbeddingFailed as error:
@@ -96,6 +97,15 @@ class Behind:
         now = datetime.now(UTC).isoformat(timespec="seconds")
         self._files.write_live(world.id, LiveStateFile(now, node.turn, node.id, live_state(state, world.language)))
         self._files.write_story(world.id, self.story(node).whole)
+
+    def _remove_late_files(self, world: World) -> None:
+        """Removes what was just written where the world was deleted meanwhile, after whoever deleted it had removed its
+        files. Raises ``WorldUnknown`` then."""
+        try:
+            self._rows.world(world.id)
+        except WorldUnknown:
+            self._files.remove_all(world.id)
+            raise
 
     def _vectors(self, world: World, node: StoryNode) -> None:
         """Embeds the episodes of the last turns that have no vector. Up to ``CARRIED`` turns none is wanted: a state

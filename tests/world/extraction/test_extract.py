@@ -307,6 +307,24 @@ def test_a_deleted_world_stops_nothing(opened: OpenTale) -> None:
     assert told.now(here).status == "done"
 
 
+def test_files_that_are_written_while_their_world_is_deleted_go_too(
+    opened: OpenTale, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = opened()
+    folder, write = told.settings.data_dir / "world" / told.world.id, told.files.write_story
+
+    def delete_and_write(world: str, text: str) -> None:
+        told.rows.delete(world)
+        told.files.remove_all(world)
+        write(world, text)
+
+    monkeypatch.setattr(told.files, "write_story", delete_and_write)
+    told.extractor.work(told.add(None, "Trees." + block(location="the wood")))
+    told.idle()
+    assert told.rows.all() == []
+    assert not folder.exists()
+
+
 def test_a_deleted_story_leaves_the_work_of_the_other_stories_of_its_world(opened: OpenTale) -> None:
     gate = threading.Event()
     told = opened(ScriptedModel(killed.light, gate=gate))

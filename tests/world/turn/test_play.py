@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage
+from sqlalchemy import func, select
 
 import errors
 from model import scripted
@@ -17,9 +18,12 @@ from model.call.stream import Stopped
 from model.profile import SMALL, STRONG
 from settings import load_settings
 from store import Finished, Store
+from store.database import schema
+from store.database import world_table as table
 from store.world.record import LoreEntry, StoryNode
 from tests.stub import reply
 from tests.stub.upstream import Upstream
+from world.beginning import remove_story_world
 from world.engine import WorldEngine
 from world.lore.rule import Rule
 from world.turn.play import STEP, find_circle_start, last_sentence, preview_message
@@ -221,6 +225,27 @@ def test_an_answer_that_is_stored_stays_whatever_fails_behind_it(story: Played) 
         connection.exec_driver_sql("DROP TRIGGER full")
     story.engine.work_off(second)
     assert story.engine.state(second).me.location == "곳2"
+
+
+@pytest.mark.parametrize("of", ["story", "world"])
+def test_a_story_that_is_removed_while_its_answer_arrives_leaves_nothing(story: Played, of: str) -> None:
+    first = story.play(None, "시작")
+    place = story.store.begin_turn(first.session, "숲으로")
+    assert story.engine.idle(60)
+
+    def remove(_: str) -> None:
+        if of == "world" and story.store.worlds.all():
+            remove_story_world(story.engine, story.world)
+        elif of == "story" and story.store.worlds.stories(story.world.id):
+            story.store.delete_session(first.session)
+
+    with pytest.raises(errors.WorldUnknown):
+        story.engine.play(story.world.id, first, "숲으로", story.stop, remove, place)
+    assert story.engine.idle(60)
+    with story.store.transaction() as connection:
+        for rows in (schema.turn, schema.session, *table.BY_NODE, table.node):
+            assert connection.execute(select(func.count()).select_from(rows)).scalar() == 0, rows.name
+    assert [*(story.settings.data_dir / "world").iterdir()] == [] or of == "story"
 
 
 def test_a_failed_turn_between_has_a_number_and_is_not_told(story: Played) -> None:
