@@ -16,17 +16,19 @@ import errors
 from model import scripted
 from model.call.stream import Stopped
 from model.profile import SMALL, STRONG
+from prompt import render_prompt
 from settings import load_settings
 from store import Finished, Store
 from store.database import schema
 from store.database import world_table as table
+from store.session.options import AnswerOptions
 from store.world.record import LoreEntry, StoryNode
 from tests.stub import reply
 from tests.stub.upstream import Upstream
 from world.beginning import remove_story_world
 from world.engine import WorldEngine
 from world.lore.rule import Rule
-from world.turn.play import STEP, find_circle_start, last_sentence, preview_message
+from world.turn.play import STEP, build_prompt_beginning, find_circle_start, last_sentence, preview_message
 
 BLOCK = "\n\n```state\nlocation: {}\n```"
 
@@ -163,6 +165,33 @@ def test_an_error_of_the_models_server_is_one_of_ours(folder: Path) -> None:
         with pytest.raises(errors.KeyRejected):
             played.play(None, "시작")
         assert played.store.worlds.children(played.world.id, 0) == []
+        played.engine.close()
+        played.store.close()
+
+
+def test_a_story_has_its_own_system_prompt_temperature_and_longest_answer(folder: Path) -> None:
+    from model.choice.resolve import resolve_models
+
+    with Upstream(always=reply.said("장면.")) as upstream:
+        played = Played(folder, (), openai_base_url=upstream.url, openai_api_key="none", chat_model="stub-model")
+        real = resolve_models(played.settings)
+        played.engine.models = lambda: real
+        first = played.play(None, "시작")
+        played.store.options.set(first.session, AnswerOptions("너는 늙은 뱃사공이다.", 0.3, 700))
+        played.play(first, "숲으로")
+        played.play(None, "다른 시작")  # another story of the world
+        assert played.engine.idle(60)
+        bodies = [sent.body for sent in upstream.requests if sent.body.get("stream")]
+        systems = [[one["content"] for one in body["messages"] if one["role"] == "system"] for body in bodies]
+        mine = ["너는 늙은 뱃사공이다." in texts[0] for texts in systems]
+        assert mine == [False, True, False]
+        role = render_prompt("world_play", "ko")
+        assert [role in "".join(texts) for texts in systems] == [True, False, True]
+        assert [(body.get("temperature"), body.get("max_tokens")) for body in bodies][1] == (0.3, 700)
+        assert all(body.get("temperature") != 0.3 for body in (bodies[0], bodies[2]))
+        beginning = build_prompt_beginning(played.engine, played.world.id, first)
+        assert beginning is not None
+        assert "너는 늙은 뱃사공이다." in "".join(str(one.content) for one in beginning)
         played.engine.close()
         played.store.close()
 
