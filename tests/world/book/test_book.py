@@ -5,18 +5,22 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bench.lore import FOLDER, is_changed, opened_engine
 from errors import BadBook, FileTooLarge
 from store.world.record import LAYERS, LoreEntry
 from tests.table import table
 from world.book import FORMATS, Book, Card, Format, read_book, write_book
 from world.book.container import charx_with, make_blank_picture, png_with
 from world.book.write import write_again
+from world.engine import WorldEngine
 from world.lore.macro import Names
 from world.lore.rule import rule_of
 
@@ -97,6 +101,12 @@ def test_a_card_gives_its_character_its_greetings_and_its_book() -> None:
     )
     assert book.card.greetings == ["Welcome, {{user}}.", "Red alert, {{USER}}!"]
     assert [entry.content for entry in book.entries] == ["Faster than light."]
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[WorldEngine]:
+    with opened_engine() as opened:
+        yield opened
 
 
 PERSONAS = {
@@ -231,6 +241,11 @@ def test_regular_expressions_and_unknown_fields_survive_the_way_back() -> None:
     written = json.loads(write_book(read_book(as_bytes(source), "x"), "risu"))
     assert written["data"][0]["key"] == "/하린(이|아)?/"
     assert written["data"][0]["somebody's"] == ["own", "field"]
+
+
+@table("path", sorted((FOLDER / "file").iterdir()), ids=lambda path: path.name)
+def test_a_file_comes_out_of_a_world_as_it_went_in(engine: WorldEngine, path: Path) -> None:
+    assert not is_changed(engine, path)
 
 
 def test_a_picture_keeps_its_picture() -> None:
