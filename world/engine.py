@@ -413,6 +413,10 @@ class WorldEngine:
                 rows.set_finding(finding.id, "dismissed")
         self._extractor.take_in_edit(node)
 
+    def render_story(self, node: StoryNode) -> str:
+        """Returns the story up to this turn as story.md tells it."""
+        return self._extractor.story(node).whole.strip()
+
     @property
     def files(self) -> WorldFiles:
         """Returns the Markdown files of the worlds. Ask the store first whose world it is."""

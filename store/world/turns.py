@@ -9,13 +9,14 @@ from typing import Any
 
 from sqlalchemy import Connection, func, insert, select, update
 
-from errors import WorldTurnRaw, WorldTurnTaken
+from errors import WorldTurnRaw, WorldTurnTaken, WorldUnknown
 from store.database import schema
 from store.database import world_table as table
 from store.owner import check_session, in_worlds
 from store.path import Path, parse_path
 from store.session.history import put_marks
 from store.session.opening import TurnPlace
+from store.session.session_path import lock_session_row
 from store.turn.partial import delete_partial_text
 from store.world import change, story, tree
 from store.world.change import Snapshot
@@ -54,6 +55,7 @@ class StoryTurns(WorldRows):
         Raises ``WorldUnknown``."""
         with self._transaction() as connection:
             owner = check_world(connection, node.world)
+            tree.lock_story(connection, node)
             for one in wordings:
                 put_marks(connection, owner, node.session, one.branch, [(one.turn, one.question, [one.answer])])
 
@@ -68,6 +70,8 @@ class StoryTurns(WorldRows):
             if parent is not None and tree.load_node(connection, parent.id).world != world_id:
                 raise ValueError(f"turn {parent.id} belongs to another world")
             if place is not None:
+                if not lock_session_row(connection, place.session_id):
+                    raise WorldUnknown(world=world_id)
                 path = _read_path(connection, place.session_id, place.branch)
                 spot = _Spot(place.session_id, place.branch, place.number, path, is_begun=True)
                 return _write_node(connection, (world_id, owner), parent, new, spot)
