@@ -8,6 +8,7 @@ from functools import partial
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from component.answer.action import draw_removed
 from component.answer.live import LiveAnswerView
 from component.chat.continued import draw_continued
 from component.chat.invitation import draw_invitation
@@ -99,6 +100,7 @@ def _draw_turns(view: View, turns: list[TurnRow], elsewhere: bool, story: WorldV
         given = read_given_texts(view, turns) if story is None else {}
         for turn in turns:
             last = job is None and turn is turns[-1] and not is_showing_earlier_turns(view)
+            draw_removed(view, turn.number)
             if elsewhere and turn is turns[-1]:
                 draw_question(view, turn.question, str(turn.number), turn.files, turn.number)
                 draw_elsewhere(view, turn)
