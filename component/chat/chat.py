@@ -24,7 +24,7 @@ from component.chat.other_program import draw_elsewhere
 from component.chat.turn import draw_question, render_chat_turn
 from component.memory.answer_value import read_given_texts
 from component.memory.turn_change import find_changes
-from component.page.view import DRAFT, View, follows_end, run_page_action, take_page_error, to_newest
+from component.page.view import View, follows_end, return_to_input, run_page_action, take_page_error, to_newest
 from component.sidebar.trash import draw_deleted
 from component.widget.failure import draw_error, show_error_toast
 from component.widget.markdown import escape_markdown, shorten_text
@@ -232,7 +232,7 @@ def _draw_refused(view: View, session: str, refused: RefusedMessage) -> None:
 
 
 def _to_draft(view: View, refused: RefusedMessage) -> None:
-    st.session_state[DRAFT] = refused.text
+    return_to_input(refused.text)
     run_page_action(partial(view.jobs.dismiss, view.session_id or ""))
 
 
