@@ -24,7 +24,7 @@ from graph.turn.process.engine import TurnEngine
 from graph.turn.process.side_work import Background
 from graph.turn.process.stop_watch import StopWatch
 from graph.turn.request import Kind, Request
-from graph.turn.session import answer_edit, repair, side_question, trash
+from graph.turn.session import answer_edit, repair, side_question, trash, turn_removal
 from graph.turn.threaded import play_turn_events
 from graph.wiring import compile_chat_graph
 from host import McpHost, Servers
@@ -133,6 +133,11 @@ class Agent(TurnEngine):
             answer_edit.load_turn_on_path(self, session_id, number, branch)
             repair.settle_last_turn(self, session, self.store.status(session))
             self.store.tree.cut(session_id, number)
+
+    def remove_turn(self, session_id: str, number: int, branch: int | None = None) -> int:
+        """Takes one turn out of the conversation and keeps what came after it
+        (``graph.turn.session.turn_removal.remove_turn``)."""
+        return turn_removal.remove_turn(self, session_id, number, branch)
 
     def replace_answer(self, session_id: str, number: int, answer: str, branch: int | None = None) -> None:
         """Puts the user's own words in place of an answer (``graph.turn.session.answer_edit.replace_answer``)."""

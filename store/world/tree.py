@@ -81,10 +81,10 @@ def load_node(connection: Connection, node_id: int) -> StoryNode:
     return as_node(row)
 
 
-def load_turn_cost(connection: Connection, node: StoryNode) -> Any:
-    """Returns the tokens of a turn's words and the seconds of its answer, as its row has them."""
+def load_turn_tokens(connection: Connection, node: StoryNode) -> int:
+    """Returns the tokens of a turn's words, as its row has them."""
     here = (_TURN.session_id == node.session, _TURN.branch == node.branch, _TURN.number == node.turn)
-    return connection.execute(select(_TURN.tokens, _TURN.seconds).where(*here)).one()
+    return int(connection.execute(select(_TURN.tokens).where(*here)).scalar_one())
 
 
 def load_node_place(connection: Connection, node_id: int) -> tuple[str, Path, int]:
