@@ -77,10 +77,10 @@ class StoryTurns(WorldRows):
                 spot = _Spot(place.session_id, place.branch, place.number, path, is_begun=True)
                 return _write_node(connection, (world_id, owner), parent, new, spot)
             if (same := _find_same(connection, world_id, parent, new)) is not None:
-                return tree.load_node(connection, same)
+                return _note_waiting(connection, tree.load_node(connection, same), new)
             session_id, parent = self._find_home(connection, owner, world_id, parent, new)
             spot = _choose_spot(connection, session_id, parent, new)
-            return _write_node(connection, (world_id, owner), parent, new, spot)
+            return _note_waiting(connection, _write_node(connection, (world_id, owner), parent, new, spot), new)
 
     def _find_home(
         self, connection: Connection, owner: str, world_id: str, parent: StoryNode | None, new: NewNode
@@ -347,6 +347,14 @@ def write_greeting(connection: Connection, owner: str, session_id: str, told: St
     greeting = NewNode("", (told.answer,), told.raw, "given", tokens=tokens)
     spot = _choose_spot(connection, session_id, None, greeting)
     return _write_node(connection, (told.world, owner), None, greeting, spot)
+
+
+def _note_waiting(connection: Connection, node: StoryNode, new: NewNode) -> StoryNode:
+    """Notes that the client of a turn waits for its answer; returns the turn."""
+    if new.waits is not None:
+        own = schema.session.c.id == node.session
+        connection.execute(update(schema.session).where(own).values(undelivered=new.waits or str(node.id)))
+    return node
 
 
 def _choose_spot(connection: Connection, session_id: str, parent: StoryNode | None, new: NewNode) -> _Spot:
