@@ -30,7 +30,7 @@ def copy_turns_earlier(connection: Connection, session_id: str, path: Path, numb
     made."""
     here = (_TURN.session_id == session_id, on_path(_TURN.branch, _TURN.number, path), _TURN.number > number)
     rows = connection.execute(select(schema.turn).where(*here).order_by(_TURN.number)).mappings()
-    copies = [_move_turn_earlier(row, branch) for row in rows]
+    copies = [_move_turn_earlier({str(name): value for name, value in row.items()}, branch) for row in rows]
     if copies:
         connection.execute(insert(schema.turn), copies)
     copy_marks_earlier(connection, session_id, path, number, branch)
