@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ from langchain_core.tools import BaseTool
 from mcp import Client, MCPError
 from pydantic import Field
 
+from door.mcp.tool import chat
 from graph.tool.question.asking import read_config_answers, read_config_call
 from store.turn.question import Action, OpenUserQuestions, UserQuestion
 from tests.door.mcp.opened import ERAS, Era, Opened, opened
@@ -138,6 +140,26 @@ def test_two_questions_of_one_step_are_both_asked(tmp_path: Path, era: Era) -> N
     assert result.structured_content["status"] == "done"
     assert len(user.asked) == 2
     assert door.opened == ["front"]
+
+
+def test_a_user_who_never_answers_keeps_no_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chat, "ANSWER_SECONDS", 0.3)
+    answered = asyncio.Event()
+
+    async def never(_: Any, __: Any) -> types.ElicitResult:
+        await answered.wait()
+        raise AssertionError
+
+    with house(tmp_path, OPEN) as (server, door):
+        result = server.run(
+            lambda client: client.call_tool("chat", {"text": "Open it", "session": "home"}),
+            "legacy",
+            elicitation_callback=never,
+        )
+        assert result.structured_content["status"] == "waiting"
+        turn = server.agent.store.turn(result.structured_content["session"], 1)
+        assert turn is not None and turn.status == "waiting"
+    assert door.opened == []
 
 
 @pytest.mark.parametrize("era", ERAS)
