@@ -92,7 +92,7 @@ def listening() -> Iterator[Callable[[str], str]]:
     def start(mode: str) -> str:
         port = free_port()
         started.append(subprocess.Popen([sys.executable, str(SERVER), mode, str(port)], stderr=subprocess.DEVNULL))
-        until = time.monotonic() + 30
+        until = time.monotonic() + 120
         while time.monotonic() < until:
             try:
                 urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=5).close()

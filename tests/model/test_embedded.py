@@ -87,7 +87,7 @@ def lives(pid: int) -> bool:
         return False
 
 
-def gone_within(pid: int, seconds: float = 30) -> bool:
+def gone_within(pid: int, seconds: float = 60) -> bool:
     deadline = time.monotonic() + seconds
     while lives(pid) and time.monotonic() < deadline:
         time.sleep(0.05)

@@ -48,7 +48,7 @@ class Provider:
 
     def __enter__(self) -> Self:
         self._thread.start()
-        until = time.monotonic() + 30
+        until = time.monotonic() + 120
         while not self._server.started and time.monotonic() < until:
             self._thread.join(0.02)
         assert self._server.started
