@@ -162,6 +162,7 @@ class Person:
 
     A new conversation begins after ``turns`` turns, and after a request that failed. ``urls``: the servers that it asks
     in turn. ``named``: it sends the name of its conversation in a header; else the history alone tells which it is.
+    ``head``: messages that it sends in front of the conversation.
     """
 
     name: str
@@ -170,6 +171,7 @@ class Person:
     turns: int = 10
     model: str = "stub-model"
     named: bool = False
+    head: Sequence[dict[str, str]] = ()
     answers: list[Answer] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -194,7 +196,7 @@ class Person:
         """Sends the conversation as it is to the next server; so a question without an answer is asked again."""
         connection = self._connections[next(self._asked) % len(self._connections)]
         header = f"x-gieok-session: {self.mark[1:]}\r\n" if self.named else ""
-        answer = await connection.ask(self.messages, header, self.model)
+        answer = await connection.ask([*self.head, *self.messages], header, self.model)
         self.answers.append(answer)
         if answer.fine:
             self.messages.append({"role": "assistant", "content": answer.text})

@@ -29,7 +29,7 @@ from memory.redis.server import find_server_binary
 from settings import Settings, child_environment, find_variable_name
 
 ROOT = Path(__file__).parents[1]
-START_SECONDS = 120.0
+START_SECONDS = 600.0
 
 
 @dataclass(frozen=True)

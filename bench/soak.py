@@ -1,16 +1,18 @@
 """All doors for hours while what the service stands on fails in turn: turns lost, doubled or hung, and what grew.
 
 Two workers share a database, a Valkey and a scripted model server. Clients of chat completions (half of them name
-their conversation, half are recognised by their history), the responses API, MCP, A2A and the page's own agent ask
-short, middle and long questions in a closed loop, in conversations of ten turns. Meanwhile one fault after the other is
+their conversation, half are recognised by their history), of stories in one world, in SillyTavern's form, of the
+responses API, of MCP and of A2A, and the page's own agent ask short, middle and long questions in a closed loop, in
+conversations of ten turns. Meanwhile one fault after the other is
 injected for ``--fault`` seconds: Valkey killed; the database locked, and away (PostgreSQL only); the second worker
 killed; the model server silent until the time-out, breaking off in mid-answer, refusing, killed. After each, every
 client must be answered again before the next. However short the run, each fault is injected once. A client of chat
-completions sends a message that was not answered again, where its conversation has a name or a history; the others ask
-their next question. Of every ten requests one is left by its client before the answer is whole.
+completions or of a story sends a message that was not answered again, where its conversation has a name or a history;
+the others ask their next question. Of every ten requests one is left by its client before the answer is whole.
 
 ``lost``: messages that a client was answered in full and whose turn the record lacks, or has with another answer.
 ``doubled``: questions that the shown paths of all conversations have more than once. ``wrong``: which these are.
+``untrue``: stories whose state is not what their turns lead to: each whole answer takes one hit point.
 ``hung``: requests without an end after ``--patience`` seconds. ``mixed``: answers to another question.
 ``unrecovered``: faults after which a client was not answered again in that time. ``failed_calm``: requests that failed
 while no fault was injected, nor its effect still there. ``running``: turns that the first worker counts
@@ -44,8 +46,11 @@ from bench.fault import Fault, Installation, open_installation
 from bench.load import Person, share
 from bench.proxy import UNLIMITED
 from bench.server import ROOT, environment
-from bench.upstream import mark, pace
+from bench.upstream import MODEL, mark, pace
 from store import Store, TurnRow
+from text.user_name import ME
+from world.story.state import FULL_HP
+from world.story.story import Stories
 
 TURNS = 10
 """Turns of a conversation."""
@@ -61,6 +66,16 @@ IDLE_SECONDS = 8.0
 """How long nobody asks before the workers are looked at: side work ends, and connections that time out are closed."""
 CALM_SECONDS = 20.0
 """The most seconds between two faults."""
+WORLD = "Harbour"
+"""The world of the stories."""
+CARD = (
+    "Write Robin's next reply in a fictional chat between Robin and Alex.\n\nRobin keeps the boats of a small harbour.",
+    "[Start a new Chat]",
+)
+"""The system messages with which SillyTavern begins a request."""
+LOSS = "hp_change: -1"
+"""What each whole answer of a story changes (``bench.upstream``)."""
+MOST_TURNS = 1_000
 SETTINGS = {**UNLIMITED, "GIEOK_MODEL_TIMEOUT": "5"}
 _PACES = ((1, 0.0), (5, 0.5), (20, 2.0))
 
@@ -216,7 +231,7 @@ class Soak:
 
     async def run(self) -> dict[str, object]:
         """Warms up, injects the faults, and compares what the clients were told with the record."""
-        clients = self._clients()
+        clients = self._clients(_create_world(self.installation.database))
         self._answered = dict.fromkeys(range(len(clients)), 0.0)
         seconds, first = self.args.hours * 3600, self.installation.workers[0]
         end = time.monotonic() + seconds
@@ -247,12 +262,16 @@ class Soak:
             await asyncio.sleep(0.1)
         return running
 
-    def _clients(self) -> list[tuple[str, Client]]:
+    def _clients(self, world: str) -> list[tuple[str, Client]]:
+        """Returns the clients with the names of their doors. ``world``: the short name of the stories' world."""
+        card = [{"role": "system", "content": text} for text in CARD]
         made: list[tuple[str, Client]] = []
         urls = [worker.url for worker in self.installation.workers]
         for at in range(self.args.callers):
             person = Person(f"chat{at}", urls, _question, TURNS, named=at % 2 == 0)
             made.append(("chat", ChatClient(person)))
+            player = Person(f"world{at}", urls, _question, TURNS, f"world/{MODEL}/{world}", head=card)
+            made.append(("world", ChatClient(player)))
             root = urls[at % 2].removesuffix("/v1")
             made += [
                 (door, Caller(door, root, f"{door}{at}", _question, TURNS)) for door in ("responses", "mcp", "a2a")
@@ -320,10 +339,12 @@ class Soak:
         record = _read_record(self.installation.database)
         lost = [question for question, text in told.items() if text not in _list_answers(record.get(question, []))]
         doubled = [question for question, turns in record.items() if len(turns) > 1]
+        untrue = _list_untrue_stories(self.installation.database)
         failed = [request for request in self.requests if not request.is_fine and not request.has_left]
         return {
             "lost": len(lost),
             "doubled": len(doubled),
+            "untrue": len(untrue),
             "hung": sum(request.has_hung for request in failed),
             "mixed": sum(mark(text) != mark(question) for question, text in told.items()),
             "unrecovered": sum(not strike.recovered for strike in self.strikes),
@@ -335,7 +356,8 @@ class Soak:
                 {"what": what, "question": question, "turns": list(map(_show_turn, record.get(question, [])))}
                 for what, questions in (("lost", lost), ("doubled", doubled))
                 for question in questions[:SHOWN]
-            ],
+            ]
+            + [{"what": "untrue", "question": story, "turns": []} for story in untrue[:SHOWN]],
         }
 
     def _tables(self, states: dict[str, dict[str, float]]) -> dict[str, object]:
@@ -353,15 +375,39 @@ def _inject(fault: Fault, seconds: float) -> None:
         time.sleep(seconds)
 
 
+def _create_world(database: str) -> str:
+    """Creates the world of the stories; returns its short name."""
+    with contextlib.closing(Store(database)) as store:
+        return store.of(ME).worlds.create(WORLD, "en", "Alex").slug
+
+
 def _read_record(database: str) -> dict[str, list[TurnRow]]:
-    """Returns the turns on the shown paths of all conversations by their questions."""
+    """Returns the turns on the shown paths of all conversations and stories by their questions."""
     found = defaultdict[str, list[TurnRow]](list)
     with contextlib.closing(Store(database)) as store:
         every = store.everyone
-        for session in every.sessions(limit=10_000_000):
-            for turn in every.turns(session.id, limit=1000):
+        stories = [story for world in every.worlds.all() for story in every.worlds.stories(world.id)]
+        for session in {one.id for one in (*every.sessions(limit=10_000_000), *stories)}:
+            for turn in every.turns(session, limit=MOST_TURNS):
                 found[turn.question].append(turn)
     return dict(found)
+
+
+def _list_untrue_stories(database: str) -> list[str]:
+    """Returns the stories whose player has other hit points than the answers on the shown path lead to."""
+    untrue = list[str]()
+    with contextlib.closing(Store(database)) as store:
+        worlds = store.everyone.worlds
+        states = Stories(worlds)
+        for world in worlds.all():
+            for story in worlds.stories(world.id):
+                last = worlds.last_before(story.id, MOST_TURNS)
+                if last is None:
+                    continue
+                told = FULL_HP - sum(LOSS in node.raw for node in worlds.path(last, MOST_TURNS))
+                if (kept := states.state(last, world).me.hp) != told:
+                    untrue.append(f"{story.id}: {kept} instead of {told}")
+    return untrue
 
 
 def _list_answers(turns: Sequence[TurnRow]) -> list[str | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 _ABBREVIATION = frozenset(
     [
@@ -89,3 +90,15 @@ def _is_sentence_end(line: str, start: int, mark: re.Match[str]) -> bool:
         return False  # 2026. 3. 5.
     dotted = re.fullmatch(r"[a-z](?:\.[a-z])*", last) is not None  # J. Kim, U.S. firms, 3 p.m. on
     return not dotted or (len(last) > 1 and after[:1].isupper()) or not after
+
+
+def remove_sentences(text: str, sentences: Iterable[str]) -> str:
+    """Returns what a text says beside these sentences; an empty text where at most a label («User said:») is left.
+    Upper and lower case are one."""
+    rest = text
+    for each in sentences:
+        rest = re.sub(rf"\s*{re.escape(each.rstrip(' .!?。'))}[.!?。]*", "", rest, flags=re.IGNORECASE)
+    if rest == text:
+        return text
+    rest = rest.strip(" ,;·")
+    return "" if rest.endswith(":") or not any(letter.isalnum() for letter in rest) else rest

@@ -71,6 +71,7 @@ class RecognisedRequest:
     goes on. ``number``: of the new turn. ``known``: what else the client's history says of the turns up to ``parent``.
     ``place``: of the row of the new turn, where it was begun already; ``began``: when the request came.
     ``told_numbers``: of the told turns, where turns between them failed: those have a number, and are not told.
+    ``waits``: the mark under which the client waits for the answer (``NewNode.waits``).
     """
 
     world: World | None
@@ -84,6 +85,7 @@ class RecognisedRequest:
     place: TurnPlace | None = None
     began: float = field(default_factory=time.monotonic)
     told_numbers: tuple[int, ...] = ()
+    waits: str | None = None
 
     @property
     def question(self) -> str:
@@ -94,11 +96,6 @@ class RecognisedRequest:
         """The numbers of the told turns, and of the new one."""
         told = self.told_numbers or range(self.number - len(self.told_story.turns), self.number)
         return (*told, self.number)
-
-    @property
-    def continues(self) -> bool:
-        """Whether the answer of the turn goes on."""
-        return bool(self.told_story.before) and not self.told_story.tools
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +207,24 @@ class WorldEngine:
             return "again"
         return "goes_on" if node is not None else "new"
 
+    def find_undelivered_turn(self, begun: RecognisedRequest) -> StoryNode | None:
+        """Returns the turn that a request asks for once more, where it was answered whole and its client never got the
+        answer; None where there is none: another answer is wanted, or a half one was cut off when its client left."""
+        if begun.given or begun.told_story.before:
+            return None
+        worlds, undelivered = self.store.worlds, self.store.undelivered
+        if begun.waits:  # a first message
+            lasts = (worlds.last_before(session, begun.number + 1) for session in undelivered.find(begun.waits))
+            asked = [one for one in lasts if one is not None and (begun.world is None or one.world == begun.world.id)]
+        else:
+            before = begun.parent
+            asked = worlds.children(before.world, before.id)[::-1] if before is not None else []
+        question = begun.question.split()
+        last = next((one for one in asked if (one.turn, one.question.split()) == (begun.number, question)), None)
+        if last is None or (last.report or {}).get("stopped") or not undelivered.is_noted(last.session, last.id):
+            return None
+        return last
+
     def prompt(self, begun: RecognisedRequest, deepest: int = 1, *, stands: bool = False) -> Prompted:
         """Builds the context of a request; calls no chat model. ``deepest``: the greatest depth in the chat at which an
         entry may stand; a model that reads ahead would have to read what stands behind it. ``stands``: whether lore may
@@ -293,8 +308,19 @@ class WorldEngine:
             estimate_tokens(begun.question) + estimate_tokens(shown),
             read_usage(receipt, model) if receipt else None,
             time.monotonic() - begun.began,
+            waits=begun.waits,
         )
         return worlds.add(world.id, parent, new, begun.place)
+
+    def settle_waiting(self, node: StoryNode, begun: RecognisedRequest) -> None:
+        """Notes that the client that waited for a turn has its answer, or has its end before it; that this could not be
+        noted fails nothing."""
+        if begun.waits is None:
+            return
+        try:
+            self.store.undelivered.settle(node.session, begun.waits or str(node.id))
+        except GieokError as error:
+            log.warning("that the answer of turn %d went out was not noted: %s", node.turn, error.code)
 
     def work_off(self, node: StoryNode) -> None:
         """Works off an answer: what code can read at once, the rest behind."""
@@ -417,6 +443,10 @@ class WorldEngine:
             if not left:
                 rows.set_finding(finding.id, "dismissed")
         self._extractor.take_in_edit(node)
+
+    def render_story(self, node: StoryNode) -> str:
+        """Returns the story up to this turn as story.md tells it."""
+        return self._extractor.story(node).whole.strip()
 
     @property
     def files(self) -> WorldFiles:

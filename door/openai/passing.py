@@ -71,6 +71,7 @@ class Passing:
             text = ""
             while not isinstance(item := self._heard(await self._items.next()), Done):
                 text += item.text if isinstance(item, Token) else ""
+            await self._items.deliver()
             return Response(text, media_type="application/json", headers=headers)
         except Refusal as error:
             error.headers |= headers

@@ -56,6 +56,17 @@ class ItemsForClient:
                 return await self._running.items.get()
         return None
 
+    async def deliver(self) -> None:
+        """Notes that the client has its answer, before its end goes out: the client's next request may come at once.
+        One that has left has none."""
+        deliver = self._note.begun.deliver
+        if deliver is None or self._note.left or await self._request.is_disconnected():
+            return
+        try:
+            await asyncio.to_thread(deliver)
+        except GieokError as error:  # the answer is there
+            log.warning("that an answer went out was not noted: %s", error.code)
+
 
 class ClientReply:
     """The answer to one request."""
@@ -81,7 +92,7 @@ class ClientReply:
                 streams = True
                 return EventStream(self._stream(events, first), headers, self._running.stop.set)
             done = await self._await_end()
-            await self._deliver()
+            await self._items.deliver()
             return JSONResponse(self._answer.whole(done), headers=headers)
         except Refusal as error:
             error.headers |= headers
@@ -119,17 +130,6 @@ class ClientReply:
             case _:
                 raise refusal.build_end_refusal(item)
 
-    async def _deliver(self) -> None:
-        """Notes that the client has its answer, before its end goes out: the client's next request may come at once.
-        One that has left has none."""
-        deliver = self._note.begun.deliver
-        if deliver is None or self._note.left or await self._request.is_disconnected():
-            return
-        try:
-            await asyncio.to_thread(deliver)
-        except GieokError as error:  # the answer is there
-            log.warning("that an answer went out was not noted: %s", error.code)
-
     async def _stream(self, events: list[str], item: Item | None) -> AsyncIterator[str]:
         for event in events:
             yield event
@@ -147,7 +147,7 @@ class ClientReply:
             self._note.code = error.code
             yield self._answer.failure_event(error)
             return
-        await self._deliver()
+        await self._items.deliver()
         for event in self._answer.end(item):
             yield event
 

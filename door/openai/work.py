@@ -243,7 +243,7 @@ def _find_resent_kind(agent: Agent, session: Session, request: ToldRequest, numb
             return None
         if at < last and not is_same_text(turn.answer, answer):
             return None
-    if not is_unheard(agent, session, known[last]) or known[last].status == "stopped":
+    if not is_unheard(agent, session, known[last]):
         return None
     return "retry" if known[last].status in NOT_ENDED else "again"
 

@@ -6,11 +6,13 @@ state block; everything else passes as it is.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import threading
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -25,11 +27,12 @@ from server.header import FIT, TURN
 from server.refusal import Refusal, build_field_refusal, shutting_down
 from server.request.message import ClientMessage
 from server.request.running import Emit, Work
-from store.world.record import World
-from world.engine import RecognisedRequest, WorldEngine
+from server.stream import format_sse_event
+from store.world.record import StoryNode, World
+from world.engine import Fit, RecognisedRequest, WorldEngine
 from world.prompt.placement import list_message_texts
 from world.story.told import StoryMessage
-from world.turn.reply import WorldReply, read_object
+from world.turn.reply import DONE, WorldReply, read_object
 from world.turn.turn import StoryTurn, StoryTurnEnd, UpstreamRefusal
 
 PREFIX = "world/"
@@ -122,14 +125,20 @@ class _StoryPassage:
         self._given, self._emit, self._began = given, emit, began
         self._first: float | None = None
         self._turn: StoryTurn | None = None
+        self._settle: Callable[[], None] = lambda: None
 
     def run(self, engine: WorldEngine, raw: Raw, body: Json, world: World | None, stop: threading.Event) -> Done:
         try:
             if self._given.aside:
                 return self._aside(raw, body, stop)
             begun = engine.begin(self._given.lines, world)
+            begun = replace(begun, waits=_mark_first_line(begun, self._given))
+            if (known := engine.find_undelivered_turn(begun)) is not None:
+                return self._tell(engine, begun, known, upstream=str(body["model"]))
             self._turn = StoryTurn(engine, raw, begun, body, counted=self._given.counted)
             ended = self._turn.run(stop, self._begin, self._piece)
+            if ended.node is not None:
+                self._settle = partial(engine.settle_waiting, ended.node, begun)
             return self._build_done(ended, begun.number)
         except UpstreamRefusal as error:
             raise PassedOn(error.status, error.headers, error.content) from error
@@ -156,16 +165,28 @@ class _StoryPassage:
                 self._piece(json.dumps(reply.whole(whole or {}), ensure_ascii=False, separators=(",", ":")))
         return Done(0, "", seconds=time.monotonic() - self._began, first_token_seconds=self._first)
 
+    def _tell(self, engine: WorldEngine, begun: RecognisedRequest, known: StoryNode, upstream: str) -> Done:
+        """Tells the answer that the client has missed; nothing runs."""
+        world = engine.store.worlds.world(known.world)
+        self._settle = partial(engine.settle_waiting, known, begun)
+        self._open(world, known.turn, "again", {})
+        if self._given.stream:
+            self._settle()
+        self._piece(render_known_answer(known.answer, upstream, known.created, self._given))
+        return Done(known.turn, known.answer, seconds=time.monotonic() - self._began, finish_reason="stop")
+
     def _begin(self, begun: RecognisedRequest, answer: RawAnswer) -> None:
         assert begun.world is not None
-        headers = {WORLD: quote(begun.world.slug), TURN: str(begun.number), FIT: begun.fit}
+        headers = choose_passed_headers(answer.headers)
         if self._turn is not None and self._turn.late:
             headers[LATE] = str(self._turn.late)
-        self._emit(
-            PassingBegun(
-                begun.world.id, begun.number, begun.fit, headers={**choose_passed_headers(answer.headers), **headers}
-            )
-        )
+        self._open(begun.world, begun.number, begun.fit, headers)
+
+    def _open(self, world: World, number: int, fit: Fit, headers: Mapping[str, str]) -> None:
+        """Says where the answer stands. A stream's turn notes by itself that its end goes out."""
+        deliver = None if self._given.stream else lambda: self._settle()
+        own = {WORLD: quote(world.slug), TURN: str(number), FIT: fit}
+        self._emit(PassingBegun(world.id, number, fit, deliver=deliver, headers={**headers, **own}))
 
     def _piece(self, text: str) -> None:
         if not text:
@@ -182,6 +203,23 @@ class _StoryPassage:
         seconds = time.monotonic() - self._began
         answer = ended.node.answer if ended.node is not None else ""
         return Done(number, answer, False, usage, seconds, self._first, find_finish_reason(0, False))
+
+
+def render_known_answer(text: str, model: str, created: float, given: StoryRequest) -> str:
+    """Returns a stored answer in the form that the client asked for; it cost no tokens this time."""
+    frame: Json = {"id": f"chatcmpl-{int(created * 1000)}", "created": int(created), "model": model}
+    tokens = dict.fromkeys(("prompt_tokens", "completion_tokens", "total_tokens"), 0)
+    choice: Json = {"index": 0, "finish_reason": "stop"}
+    if not given.stream:
+        message = {"role": "assistant", "content": text}
+        whole = {**frame, "object": "chat.completion", "choices": [{**choice, "message": message}], "usage": tokens}
+        return json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
+    frame["object"] = "chat.completion.chunk"
+    said = {"index": 0, "delta": {"role": "assistant", "content": text}, "finish_reason": None}
+    events = [{**frame, "choices": [said]}, {**frame, "choices": [{**choice, "delta": {}}]}]
+    if given.counted:
+        events.append({**frame, "choices": [], "usage": tokens})
+    return "".join(map(format_sse_event, events)) + f"data: {DONE}\n\n"
 
 
 # --- parts of a request -----------------------------------------------------------------------------
@@ -221,6 +259,15 @@ def _load_named_world(engine: WorldEngine, name: str) -> World:
 
 def _build_model_refusal(model: str) -> Refusal:
     return Refusal(404, f"There is no model {model!r}.", code="model_not_found", kind="not_found_error", param="model")
+
+
+def _mark_first_line(begun: RecognisedRequest, given: StoryRequest) -> str:
+    """Returns the mark of a request for the first turn of a story: of all that it says and the world that it names;
+    empty for a later turn, which the turns before it tell from others."""
+    if any(question.strip() for question, _ in begun.told_story.turns):
+        return ""
+    said = [given.model, given.world, [[line.role, line.text] for line in given.lines]]
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:32]
 
 
 def _read_engine_line(message: Any) -> StoryMessage:

@@ -6,9 +6,17 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from memory.line import letters_of, parse_dated_line, split_memory_lines, statements_of, strip_line_turns
+from memory.line import (
+    DatedStatement,
+    letters_of,
+    parse_dated_line,
+    split_memory_lines,
+    statements_of,
+    strip_line_turns,
+)
 from prompt import sentences_of_ours
 from text.language import detect_language
+from text.sentence import remove_sentences
 
 
 def convert_memory(state: Mapping[str, Any], versions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -128,12 +136,7 @@ def _split_lines(content: str) -> Iterator[tuple[str, str, int]]:
     Earlier releases took what the product said in the user's role for the user's words: it is left out.
     """
     for line in split_memory_lines(content):
-        if parse_dated_line(line).first > 0:
-            statements = statements_of(line)
-            yield from (("statement", told.text, told.last) for told in statements if not _is_ours(told.text))
-        elif not _is_ours(strip_line_turns(line)):
-            yield "sentence", strip_line_turns(line), 0
-
-
-def _is_ours(text: str) -> bool:
-    return any(letters_of(sentence) in letters_of(text) for sentence in sentences_of_ours())
+        is_dated = parse_dated_line(line).first > 0
+        for told in statements_of(line) if is_dated else [DatedStatement(0, 0, strip_line_turns(line))]:
+            if text := remove_sentences(told.text, sentences_of_ours()):
+                yield "statement" if is_dated else "sentence", text, told.last

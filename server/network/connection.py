@@ -1,5 +1,5 @@
 """The limits of one connection to the endpoint or the page, which hold before any key or login is looked at: the bytes
-and the time of a request's head, the progress of its body, and how many connections there are.
+and the time of a request's head, the progress of its body and of the answer, and how many connections there are.
 
 uvicorn has none of them for the parser that it uses here (httptools): a head that never ends would fill the memory.
 """
@@ -17,15 +17,15 @@ from server.refusal import Refusal
 from settings import Settings, load_current_settings
 
 LEAST_PROGRESS = 1_000
-"""Bytes of a body that must arrive while ``ConnectionLimits.body_seconds`` pass."""
+"""Bytes of a body that must arrive, or of an answer that must leave, while ``ConnectionLimits.body_seconds`` pass."""
 RETRY_SECONDS = 5
 """When a client may try again that came when there were too many connections."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """``head_bytes``, ``head_seconds``: of a request's line and headers; ``body_seconds``: how long a body may make no
-    progress; ``connections``: the most of one process."""
+    """``head_bytes``, ``head_seconds``: of a request's line and headers; ``body_seconds``: how long a body, or an
+    answer that its client does not read, may make no progress; ``connections``: the most of one process."""
 
     head_bytes: int
     head_seconds: float
@@ -50,6 +50,7 @@ class LimitedConnection(HttpToolsProtocol):
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
         self._limits = self.limits or ConnectionLimits.of(load_current_settings())
         self._timer: TimerHandle | None = None
+        self._reading: TimerHandle | None = None
         self._is_refused, self._is_in_head = False, True
         self._head, self._arrived = 0, 0
         super().connection_made(transport)
@@ -60,6 +61,7 @@ class LimitedConnection(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timer()
+        self.resume_writing()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -126,6 +128,30 @@ class LimitedConnection(HttpToolsProtocol):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+    # --- a client that does not read ------------------------------------------------------------
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._await_reading(self.transport.get_write_buffer_size())
+
+    def resume_writing(self) -> None:
+        if self._reading is not None:
+            self._reading.cancel()
+            self._reading = None
+        super().resume_writing()
+
+    def _await_reading(self, waiting: int) -> None:
+        """Ends the connection of a client that takes nothing of what waits for it: its request would keep its place
+        for as long as the connection stays open. ``waiting``: bytes."""
+        self._reading = self.loop.call_later(self._limits.body_seconds, self._end_unread, waiting)
+
+    def _end_unread(self, waiting: int) -> None:
+        left = self.transport.get_write_buffer_size()
+        if waiting - left >= LEAST_PROGRESS:
+            self._await_reading(left)
+        else:
+            self.transport.abort()
 
     # --- the refusal ----------------------------------------------------------------------------
 

@@ -29,7 +29,7 @@ _FOR = re.compile(r'for="?([^;,"]*)', re.IGNORECASE)
 """A client in the header ``Forwarded`` (RFC 7239, section 5.2)."""
 PEERS = {"FORWARDED_ALLOW_IPS": ""}
 """Variable of uvicorn with which a client is always the peer of its connection, whatever ``X-Forwarded-For`` says."""
-MOST_PORT, BACKLOG = 65_535, 2_048
+MOST_PORT = 65_535
 _BY_UVICORN = 0
 """The port of a client whose address uvicorn took from ``X-Forwarded-For``. uvicorn does so for peers on this machine
 (``ProxyHeadersMiddleware``); a peer of a real connection never has this port."""
@@ -64,25 +64,25 @@ def free_port(wanted: int, host: str = "127.0.0.1") -> int:
 def is_free(port: int, host: str = "127.0.0.1") -> bool:
     """Returns whether nothing listens to this port of the address. Raises ``BadAddress``."""
     try:
-        open_listening_socket(host, port).close()
+        claim_port(host, port).close()
     except PortTaken:
         return False
     return True
 
 
-def open_listening_socket(host: str, port: int) -> socket.socket:
-    """Returns a socket that listens at the address. Raises ``BadAddress`` and ``PortTaken``."""
-    listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+def claim_port(host: str, port: int) -> socket.socket:
+    """Returns a socket that has the address and does not listen yet: until its server is ready, clients are refused at
+    once instead of waiting for it. Raises ``BadAddress``, and ``PortTaken`` where another program listens."""
+    claimed = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+    claimed.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listening.bind((host, port))
-        listening.listen(BACKLOG)
+        claimed.bind((host, port))
     except OSError as error:
-        listening.close()
+        claimed.close()
         if error.errno == errno.EADDRINUSE:
             raise PortTaken(address=host, port=port) from error
         raise BadAddress(address=f"{host}:{port}", reason=error.strerror or type(error).__name__) from error
-    return listening
+    return claimed
 
 
 class ReachGuard:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import errno
+import socket
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.supervisors import Multiprocess
 
-from errors import NeedsKey
-from server.network.reach import open_listening_socket, page_name
+from errors import NeedsKey, PortTaken
+from server.network.reach import claim_port, page_name
 from server.request.running import LEAVE_SECONDS
 from settings import Settings, share_metrics
 from store import Store
@@ -29,9 +32,37 @@ def make_server(app: ASGIApp, port: int) -> uvicorn.Server:
     return uvicorn.Server(uvicorn.Config(app, port=port, log_level="warning", access_log=False))
 
 
+class EndpointServer(uvicorn.Server):
+    """A server that listens when its application is made, and says so. ``say``: called then."""
+
+    def __init__(self, config: uvicorn.Config, say: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._say = say
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        for claimed in sockets or ():
+            claimed.listen(self.config.backlog)
+        await super().startup(sockets)
+        self._say()
+
+
+class EndpointWorkers(Multiprocess):
+    """Workers of which the first that listens is told. ``say``: called then."""
+
+    def __init__(self, config: uvicorn.Config, claimed: socket.socket, say: Callable[[], None]) -> None:
+        super().__init__(config, [claimed])
+        self._claimed, self._say, self._is_told = claimed, say, False
+
+    def keep_subprocess_alive(self) -> None:  # called twice a second
+        if not self._is_told and self._claimed.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+            self._is_told = True
+            self._say()
+        super().keep_subprocess_alive()
+
+
 def serve_endpoint(settings: Settings, host: str, port: int, workers: int, say: Callable[[str], None]) -> None:
-    """Serves until the process is told to end. ``say``: called with the address once it is ours. Raises ``NeedsKey``
-    for an open address without a key, ``BadAddress`` and ``PortTaken``."""
+    """Serves until the process is told to end. ``say``: called with the address once it is answered there. Raises
+    ``NeedsKey`` for an open address without a key, ``BadAddress`` and ``PortTaken``."""
     if not is_loopback_address(host):
         store = Store(settings.database)
         has_keys = store.api_keys.any()
@@ -47,15 +78,20 @@ def serve_endpoint(settings: Settings, host: str, port: int, workers: int, say: 
         access_log=False,
         timeout_graceful_shutdown=GRACE,
     )
-    with open_listening_socket(host, port) as listening, tempfile.TemporaryDirectory(prefix="gieok-metrics-") as folder:
-        say(f"http://{page_name(host, settings)}:{port}/v1")
+    tell = partial(say, f"http://{page_name(host, settings)}:{port}/v1")
+    with claim_port(host, port) as claimed, tempfile.TemporaryDirectory(prefix="gieok-metrics-") as folder:
         if workers > 1:
             share_metrics(Path(folder))
-            listening.set_inheritable(True)
-            Multiprocess(config, sockets=[listening]).run()
+            claimed.set_inheritable(True)
+            EndpointWorkers(config, claimed, tell).run()
             return
-        server = uvicorn.Server(config)
-        with suppress(KeyboardInterrupt):  # uvicorn raises it once more when it has ended
-            server.run(sockets=[listening])
+        server = EndpointServer(config, tell)
+        try:
+            with suppress(KeyboardInterrupt):  # uvicorn raises it once more when it has ended
+                server.run(sockets=[claimed])
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                raise PortTaken(address=host, port=port) from error
+            raise
     if not server.started:  # uvicorn has logged why
         raise SystemExit(STARTUP_FAILURE)

@@ -4,7 +4,8 @@ A client that names no conversation and has no history yet (a script, most chat 
 time-out or a broken connection. While the answer to a first message has not gone out whole, the same one takes up its
 conversation; afterwards it begins another, as it does while the first one is being answered: two tabs may say «hello».
 A message that follows known turns names its turn by them. Where that turn has its answer, which has not gone out, it is
-told, and nothing runs once more; an answer that did go out is answered anew.
+told, and nothing runs once more; an answer that did go out is answered anew. So is a half answer, cut off when its
+client left, unless a foreign tool had begun that may not run twice: then the half answer is told, once.
 """
 
 from __future__ import annotations
@@ -71,9 +72,13 @@ def find_known_end(agent: Agent, request: Request) -> Done | Called | None:
         return None
     if calls := find_open_calls(request.session, turn):
         return calls
-    is_last = turn.number == agent.store.session(request.session).turn_count
-    is_missed = turn.status == "done" and is_last and agent.store.undelivered.is_noted(request.session, turn.number)
-    return build_known_end(turn) if is_missed else None
+    if turn.number != agent.store.session(request.session).turn_count:
+        return None
+    if not agent.store.undelivered.is_noted(request.session, turn.number):
+        return None
+    if turn.status == "stopped" and agent.store.begun_calls.has_begun(request.session, turn.number):
+        return build_known_end(turn)
+    return build_known_end(turn) if turn.status == "done" else None
 
 
 def build_known_end(turn: TurnRow) -> Done:

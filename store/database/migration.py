@@ -39,6 +39,7 @@ from sqlalchemy.schema import CreateColumn, CreateTable
 from store.database import memory_table, schema, world_table
 from store.path import TRUNK, on_path, parse_path
 from store.session.history import ENDED, put_marks
+from text.sentence import remove_sentences
 
 log = logging.getLogger(__name__)
 
@@ -371,14 +372,19 @@ def _mark_imported_prompts(engine: Engine) -> None:
 
 
 def _remove_page_sentences(engine: Engine) -> None:
-    """Removes from memory what the page's button said in the user's role; what was a line of memory is none."""
+    """Removes from memory what the page's button said in the user's role; what else such a line says stays."""
     line, source = memory_table.line.c, memory_table.source
-    ours = or_(*(line.text.ilike(f"%{said}%") for said in ("Go on from where you stopped", "멈춘 곳부터 이어서 써 줘")))
+    ours = ("Go on from where you stopped.", "멈춘 곳부터 이어서 써 줘.")
+    holds = or_(*(line.text.ilike(f"%{sentence.rstrip('.')}%") for sentence in ours))
     with engine.begin() as connection:
         _begin_write(connection)
-        told = (line.kind.in_(("sentence", "statement")), ours)
-        found = connection.execute(select(line.id, line.tenant, line.session).where(*told)).all()
-        connection.execute(delete(memory_table.line).where(line.id.in_([row.id for row in found])))
+        told = (line.kind.in_(("sentence", "statement")), holds)
+        found = connection.execute(select(line.id, line.text, line.tenant, line.session).where(*told)).all()
+        for row in found:
+            if rest := remove_sentences(row.text, ours):
+                connection.execute(update(memory_table.line).where(line.id == row.id).values(text=rest))
+            else:
+                connection.execute(delete(memory_table.line).where(line.id == row.id))
         for tenant, session in {(row.tenant, row.session) for row in found}:
             of_session = (source.c.tenant == tenant, source.c.session == session)
             connection.execute(update(source).where(*of_session).values(revision=source.c.revision + 1))

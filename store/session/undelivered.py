@@ -1,5 +1,5 @@
-"""Conversations whose last answer has not reached its client yet: the number of the turn, or, of a first question, what
-the client asked.
+"""Conversations and stories whose last answer has not reached its client yet: the number of the turn, in a story the id
+of its node, or, of a first question, what the client asked.
 
 A client that names no conversation and sends no history has no other way to say that it means the same question: it
 sends it once more. Who was answered and asks the same again begins another conversation, or wants another answer.
@@ -39,9 +39,17 @@ class UndeliveredSessions:
             if not connection.execute(change).rowcount:
                 raise SessionUnknown(session=session_id)
 
-    def is_noted(self, session_id: str, number: int) -> bool:
-        """Returns whether the client of a session's last turn, which has this number, waits. Raises
+    def settle(self, session_id: str, mark: str) -> None:
+        """Notes that the client which waited under this mark has its answer; leaves the mark of a later one. Raises
         ``SessionUnknown``."""
+        with self._transaction() as connection:
+            check_session(connection, session_id)
+            own = (_SESSION.id == session_id, _SESSION.undelivered == mark)
+            connection.execute(update(schema.session).where(*own).values(undelivered=""))
+
+    def is_noted(self, session_id: str, number: int) -> bool:
+        """Returns whether the client of a session's last turn waits. ``number``: of the turn; in a story the id of its
+        node. Raises ``SessionUnknown``."""
         with self._transaction() as connection:
             check_session(connection, session_id)
             mark = connection.execute(select(_SESSION.undelivered).where(_SESSION.id == session_id)).scalar_one()

@@ -34,6 +34,14 @@ class BegunCalls:
             connection.execute(insert(_TABLE), {"session_id": session_id, "turn_id": turn, "key": call})
         return True
 
+    def has_begun(self, session_id: str, number: int) -> bool:
+        """Returns whether the last turn, which has this number, has begun a call that may not run twice. Raises
+        ``SessionUnknown``."""
+        own = (_TABLE.c.session_id == session_id, _TURN.c.id == _TABLE.c.turn_id, _TURN.c.number == number)
+        with self._transaction() as connection:
+            check_session(connection, session_id)
+            return connection.execute(select(_TABLE.c.key).where(*own).limit(1)).first() is not None
+
     def find_interrupted(self, session_id: str, number: int) -> set[str]:
         """Returns the keys of the calls that turn ``number`` had begun before it failed or was cut off; none of any
         other turn. Raises ``SessionUnknown``."""

@@ -96,7 +96,7 @@ def _read_turn_usage(connection: Connection, moment: float) -> list[UsageRow]:
         .join(schema.session, _SESSION.id == _TURN.session_id)
         .where(_TURN.started >= moment, _TURN.usage.is_not(None))
         .where(or_(_TURN.is_imported.is_(False), _TURN.id > 0))  # the second: an answer of ours to a question of a file
-        .where(_TURN.started >= _SESSION.created)  # a copy has turns that count where they were made
+        .where(_TURN.started >= _SESSION.created, _TURN.is_copy.is_(False))  # copies count where they were made
         .where(build_owner_condition(connection, _SESSION.owner))
     )
     return [_usage_of_turn(row) for row in connection.execute(query)]

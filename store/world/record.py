@@ -259,7 +259,9 @@ class StoryNode:
 class NewNode:
     """A turn that is about to be stored. ``answers``: every form in which a client may send the answer back: the first
     is what the reader saw. ``tokens``: of question and answer; ``usage``: what the call took, as of every turn.
-    ``is_given``: no model of ours answered it, though its world is read from it as from one that did."""
+    ``is_given``: no model of ours answered it, though its world is read from it as from one that did. ``waits``: the
+    mark under which its client waits for the answer (``store.session.undelivered``); '' for the id of the turn; None
+    where no client waits."""
 
     question: str
     answers: tuple[str, ...]
@@ -272,6 +274,7 @@ class NewNode:
     seconds: float | None = None
     first_token_seconds: float | None = None
     is_given: bool = False
+    waits: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

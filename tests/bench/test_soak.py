@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+from contextlib import closing
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,6 +17,9 @@ from bench.server import Server
 from bench.soak import ChatClient, Request, Soak, Strike
 from store import Finished, Store
 from store.record import TurnStatus
+from store.world.record import Changes, Character, NewNode
+from text.user_name import ME
+from world.story.state import FULL_HP
 
 
 def test_every_door_is_answered_again_after_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -25,10 +29,10 @@ def test_every_door_is_answered_again_after_a_fault(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(Installation, "list_faults", lambda self: {name: faults(self)[name] for name in chosen})
     args = argparse.Namespace(hours=10 / 3600, callers=1, fault=0.5, patience=60.0, database="sqlite")
     result = soak.run(args)
-    wrong = ("lost", "doubled", "hung", "mixed", "unrecovered", "running")
+    wrong = ("lost", "doubled", "untrue", "hung", "mixed", "unrecovered", "running")
     assert {name: result[name] for name in wrong} == dict.fromkeys(wrong, 0)
     doors = {str(row["door"]): row for row in cast(list[dict[str, object]], result["doors"])}
-    assert doors.keys() == {"chat", "responses", "mcp", "a2a", "page"}
+    assert doors.keys() == {"chat", "world", "responses", "mcp", "a2a", "page"}
     assert all(cast(int, row["told"]) > 0 for row in doors.values())
     assert [row["fault"] for row in cast(list[dict[str, object]], result["faults"])] == list(chosen)
     assert {type(result[name]) for name in ("memory_ratio", "threads_more", "files_more")} == {float, int}
@@ -77,6 +81,21 @@ def test_the_answer_to_another_question_is_mixed(tmp_path: Path) -> None:
 def test_a_failure_counts_as_calm_before_a_fault_and_after_its_recovery(tmp_path: Path) -> None:
     failures = [sent("#a-1", at, fine=False) for at in (50.0, 99.5, 103.0, 107.0, 109.0)]
     assert compare(tmp_path, [], failures) == {"failed_calm": 2}
+
+
+@pytest.mark.parametrize(("kept", "untrue"), [(-1, {}), (-2, {"untrue": 1}), (None, {"untrue": 1})])
+def test_a_story_is_true_whose_state_is_what_its_answers_lead_to(
+    tmp_path: Path, kept: int | None, untrue: dict[str, object]
+) -> None:
+    """``kept``: by how many hit points the state has changed with the only answer."""
+    database = f"sqlite:///{tmp_path / 'gieok.db'}"
+    with closing(Store(database)) as store:
+        worlds = store.of(ME).worlds
+        world = worlds.create("Harbour", "en", "Alex")
+        node = worlds.add(world.id, None, NewNode("#a-1", ("Answer to #a-1",), f"Answer to #a-1\n{soak.LOSS}", "raw"))
+        player = () if kept is None else (Character("Alex", hp=FULL_HP + kept),)
+        worlds.settle(node.id, Changes(player), origin="light")
+    assert compare(tmp_path, [], [sent("#a-1")]) == untrue
 
 
 @pytest.mark.parametrize(("leaves", "has_hung", "has_left"), [(False, True, False), (True, False, True)])

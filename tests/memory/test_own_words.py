@@ -37,6 +37,8 @@ def test_lines_that_the_page_said_leave_the_memory_at_the_next_start(opened: Ope
         of_cat = line.c.text.contains("Nabi") & (line.c.kind == "sentence")
         changed = connection.execute(update(line).where(of_cat).values(text=f"User said: {sentence}"))
         assert changed.rowcount == 1
+        of_dog = line.c.text.contains("Bori") & (line.c.kind == "sentence")
+        connection.execute(update(line).where(of_dog).values(text=f"User said: My dog is called Bori. {sentence}"))
         connection.execute(delete(schema.schema_version).where(schema.schema_version.c.step == 9))
     talks.memory.close()
     text = opened().view().text
@@ -46,9 +48,10 @@ def test_lines_that_the_page_said_leave_the_memory_at_the_next_start(opened: Ope
 
 @pytest.mark.parametrize("sentence", SENTENCES)
 def test_the_memory_of_an_earlier_release_loses_it(sentence: str) -> None:
-    text = f"My dog is called Bori.\nearlier: {sentence}"
+    text = f"My dog is called Bori.\nearlier: {sentence}\nturn 3: My cat is called Nabi. {sentence}"
     memory = {"memory": text, "updated": 1.0, "version": 1}
     converted = convert_memory({"meta": {"session": "s"}, "memory": memory, "entities": []}, [])
     texts = [line["text"] for line in converted["lines"]]
     assert any("Bori" in each for each in texts)
+    assert any("Nabi" in each for each in texts), "what else the line says stays"
     assert not any(sentence.rstrip(".") in each for each in texts)

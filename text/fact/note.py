@@ -10,13 +10,19 @@ from text import sentence
 from text.text_cache import cache_texts
 
 _CLAUSE = re.compile(
-    r"(?<=[,;])\s+|(?<=[가-힣]고)\s+(?!있|싶|계[시신세셨])|(?<=하며|이며|으며|으니|니까|지만|는데|인데|면서)\s+"
+    r"(?<=[,;])\s+|(?<=[가-힣]고)(?<![다라냐자]고)\s+(?!있|싶|계[시신세셨])|(?<=하며|이며|으며|으니|니까|지만|는데|인데|면서)\s+"
     r"|(?<!\s)\s++[—–]\s+"
 )
-"""Ends of clauses; «돌고 있는» and «가고 싶은» are one verb."""
+"""Ends of clauses; «돌고 있는» and «가고 싶은» are one verb, and what stands before «…다고» is somebody's words."""
 _CLOSERS = {"(": ")", "[": "]", "{": "}", "«": "»", "“": "”", "「": "」", "『": "』", "（": "）"}
 """The closing bracket of each opening one."""
-_JOINT = re.compile(r"^(?:and|or|but|so|then|which|그리고|또|또는|그래서|그런데|그럼|다만|그중)[\s,]+", re.IGNORECASE)
+_JOINT = re.compile(
+    r"^(?:(?:and|or|but|which|그리고|또|또는|그래서|그런데|그럼|다만|그중)[\s,]|(?:so|then),)\s*", re.IGNORECASE
+)
+"""Conjunctions at a clause's beginning; without a comma «so far» and «then again» say something of their own."""
+_OPEN_END = re.compile(r"[가-힣](?:[으이하]며|[으이]니|니까|지만|[는은인]데|면서|[아어해]서|려고|[으이하]면)$")
+"""Korean endings after which a sentence goes on."""
+_TABLE_ROW = re.compile(r"^\|(.*?)\|?$")
 _CUTS = ((r"(?<=[.!?。…])(?=\s)", 0.5), (r"(?=[,;]\s)", 0.5), (r"(?=\s)", 0.0))
 _END = re.compile(r"[.!?。？！…]$")
 
@@ -25,12 +31,13 @@ _END = re.compile(r"[.!?。？！…]$")
 class SummaryNote:
     """A piece of a summary: its text, its place in the original (characters), and its speaker.
 
-    ``speaker``: '' for a report in the third person.
+    ``speaker``: '' for a report in the third person. ``weight``: what its new content is worth beside that of others.
     """
 
     text: str
     position: int
     speaker: str = ""
+    weight: float = 1.0
 
 
 def split_clauses(text: str) -> list[str]:
@@ -78,8 +85,12 @@ def _find_bracket_pairs(text: str) -> list[tuple[int, int]]:
 
 
 def tidy_clause(text: str) -> str:
-    """Returns a clause that can stand alone: without its first conjunction; an English clause begins with a capital."""
+    """Returns a clause that can stand alone: without its first conjunction, with a mark where the sentence went on; an
+    English clause begins with a capital. Returns a row of a Markdown table as its cells with commas between them."""
+    if row := _TABLE_ROW.match(text):
+        return ", ".join(filter(None, (cell.strip() for cell in row[1].split("|"))))
     bare = _JOINT.sub("", text)
+    bare = f"{bare}…" if _OPEN_END.search(bare) else bare
     return re.sub(r"^[a-z]+(?=[\s,])", lambda word: word.group().capitalize(), bare)
 
 

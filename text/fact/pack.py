@@ -177,7 +177,7 @@ class _Choice:
         others = [other for other in self.notes if other is not note]
         alone = self._facts(note).difference(*(self._facts(other) for other in others))
         new = 1 - measure_shared_pairs(note.text, join_notes(others))
-        return self._weigh(alone) / (len(note.text) + 1), new * len(note.text)
+        return self._weigh(alone) / (len(note.text) + 1), note.weight * new * len(note.text)
 
     def _repeats(self, note: SummaryNote) -> bool:
         """Returns whether a chosen note says the same. Two rows of a list look alike but hold other facts, so their
@@ -189,9 +189,9 @@ class _Choice:
         )
 
     def _gain(self, note: SummaryNote, missing: frozenset[int], text: str) -> tuple[float, float, int]:
-        """Returns the weight of the missing facts by length, then the share of new content, then the length."""
+        """Returns the weight of the missing facts by length, then that of the new content, then the length."""
         gain = self._weigh(self._facts(note) & missing) / (len(note.text) + 8)
-        return gain, round(1 - measure_shared_pairs(note.text, text), 1), len(note.text)
+        return gain, round(note.weight * (1 - measure_shared_pairs(note.text, text)), 1), len(note.text)
 
 
 def _choose_salient_notes(notes: Sequence[SummaryNote]) -> list[SummaryNote]:

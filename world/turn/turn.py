@@ -161,6 +161,8 @@ class StoryTurn:
                 if self._end is not None:  # the model would go on until its tokens are used up
                     break
             ended = self._store_turn(given, stop)
+            if ended.node is not None and not stop.is_set():  # the end that goes out now is the client's
+                self._engine.settle_waiting(ended.node, self.begun)
             return self._close_turn(ended, given, lambda: emit(self.reply.end(strip_receipt_parts(ended.receipt))))
         content = answer.whole()
         body = read_object(content)

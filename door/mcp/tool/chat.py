@@ -3,6 +3,7 @@ prompt."""
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import asdict
 from functools import partial
 from typing import Annotated, Literal
@@ -25,6 +26,8 @@ from store.turn import question as asked_before
 from store.turn.question import QuestionKind, UserQuestion
 from text.language import Language
 
+ANSWER_SECONDS = 600.0
+"""How long the user of a client may take to answer in the middle of a call."""
 DESCRIPTION = """Sends a message to Gieok and returns its answer. Gieok remembers: it keeps conversations, and what \
 the user told in any of them. Give the session of an earlier result to go on with that conversation, or a name of your \
 own to find it again; without a session a new conversation begins. Gieok may look into the user's documents, with \
@@ -128,7 +131,11 @@ async def _run_chat_turn(call: McpToolCall, work: Work) -> ChatResult | types.In
             return _build_waiting_result(played, played.end, language)
         if is_modern(call.context):
             return asking.build_input_request(questions, WaitingTurn(session, played.end.turn), language)
-        answers = await call.hear_client(asking.elicit_answers(call.context, questions, language))
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                answers = await call.hear_client(asking.elicit_answers(call.context, questions, language))
+        except TimeoutError:  # the turn goes on waiting, and the call keeps its place no longer
+            return _build_waiting_result(played, played.end, language)
         work = turn.build_resume_work(call.caller.agent, session, answers)
 
 

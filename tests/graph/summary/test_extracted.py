@@ -154,3 +154,36 @@ def test_the_user_s_facts_come_before_the_assistant_s() -> None:
     )
     made = run(messages, CODE, rate=0.35, language="en")
     assert all(each in made.kept for each in ("June 2", "9:40", "$310"))
+
+
+@pytest.mark.parametrize(
+    ("messages", "plain", "language"),
+    [
+        (
+            turns(
+                ("다음 주 토요일에 가족들과 부산에 갈 거야.", "좋으시겠어요! 끊임없이 즐기시는 것을 추천드립니다."),
+                ("나는 땅콩 알레르기가 있어.", "포장지에 적힌 성분을 언제나 꼼꼼하게 확인하시는 것을 추천드립니다."),
+                ("기차와 차 중에 뭐가 좋을까?", "기차는 편안하고 차는 자유롭게 이동할 수 있다는 장점이 있습니다."),
+            ),
+            "땅콩 알레르기가 있어",
+            "ko",
+        ),
+        (
+            turns(
+                ("We are going to see the family.", "How wonderful, time with the family is always time well spent."),
+                ("I am allergic to peanuts.", "It is always a good idea to read what the package of a snack says."),
+                (
+                    "Should we go by train or by car?",
+                    "Trains are comfortable, and a car lets you stop wherever you like.",
+                ),
+            ),
+            "I am allergic to peanuts",
+            "en",
+        ),
+    ],
+    ids=["ko", "en"],
+)
+def test_a_plain_statement_of_the_user_comes_before_what_the_assistant_fills_in(
+    messages: list[AnyMessage], plain: str, language: str
+) -> None:
+    assert plain in run(messages, CODE, rate=0.3, language=language).record["summary"]

@@ -6,15 +6,20 @@ import json
 import logging
 import random
 import socket
+import threading
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
+import uvicorn
+from starlette.types import Receive, Scope, Send
 
 from model.embedding import built_in
+from server.network.connection import LEAST_PROGRESS, ConnectionLimits, LimitedConnection
 from tests.door.openai.inside import Inside, history, inside
 from tests.stub.reply import said
 from tests.stub.upstream import Upstream
@@ -122,7 +127,10 @@ def test_every_refusal_has_the_envelope_of_its_protocol(service: Inside, path: s
     check(large.status_code, large.json(), (431, "head_too_large"))
 
 
-def test_more_connections_than_the_limit_are_told_so_at_once(service: Inside) -> None:
+def test_more_connections_than_the_limit_are_told_so_at_once(service: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
+    limited: Any = service.server.config.http
+    # else, on a busy machine, the first idle ones are late and gone before the last has come
+    monkeypatch.setattr(limited, "limits", replace(limited.limits, head_seconds=3600.0))
     until(lambda: len(service.connections) == 0)
     idle = [connect(service) for _ in range(LIMITS["api_connections"])]
     until(lambda: len(service.connections) == LIMITS["api_connections"])
@@ -137,6 +145,53 @@ def test_more_connections_than_the_limit_are_told_so_at_once(service: Inside) ->
 def test_a_body_that_is_too_large_is_answered_and_not_cut(service: Inside) -> None:
     answer = service.post("/v1/chat/completions", history("a" * 250_000))
     assert (answer.status_code, answer.json()["error"]["code"]) == (413, "request_too_large")
+
+
+@contextmanager
+def telling_much(body_seconds: float) -> Iterator[tuple[socket.socket, Any, threading.Event]]:
+    """A client that reads nothing of an answer that is larger than what the two ends of a connection hold back, the
+    server, and an event of the end of the request."""
+    ended = threading.Event()
+
+    async def tell_much(scope: Scope, receive: Receive, send: Send) -> None:
+        await receive()
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        for _ in range(4_000):
+            await send({"type": "http.response.body", "body": b"a" * 65_536, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+        ended.set()
+
+    limits = ConnectionLimits(head_bytes=65_536, head_seconds=60.0, body_seconds=body_seconds, connections=10)
+    limited = type("Limited", (LimitedConnection,), {"limits": limits})
+    config = uvicorn.Config(tell_much, http=limited, lifespan="off", log_level="warning", access_log=False)
+    server = uvicorn.Server(config)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+        thread.start()
+        with closing(socket.create_connection(listening.getsockname(), timeout=60)) as connection:
+            connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            yield connection, server, ended
+        server.should_exit = True
+        thread.join(60)
+
+
+def test_a_client_that_does_not_read_loses_its_connection_and_its_request() -> None:
+    with telling_much(body_seconds=0.5) as (_, server, ended):
+        until(ended.is_set)
+        until(lambda: not server.server_state.connections)
+
+
+def test_a_client_that_reads_slowly_keeps_its_connection() -> None:
+    with telling_much(body_seconds=3600.0) as (connection, server, _):
+        until(lambda: any(each._reading for each in server.server_state.connections))
+        (held,) = server.server_state.connections
+        waiting, first = held.transport.get_write_buffer_size(), held._reading
+        held.loop.call_soon_threadsafe(held._end_unread, waiting + LEAST_PROGRESS)  # so much has left since
+        until(lambda: held._reading is not first)
+        assert not held.transport.is_closing()
+        held.loop.call_soon_threadsafe(held._end_unread, waiting + LEAST_PROGRESS - 1)
+        until(lambda: not server.server_state.connections)
+        assert connection.recv(100).startswith(b"HTTP/1.1 200")
 
 
 RPC = {"jsonrpc": "2.0", "id": 1}

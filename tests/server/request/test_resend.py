@@ -13,15 +13,21 @@ from typing import Any
 
 import httpx2
 import pytest
+from starlette.requests import Request as HttpRequest
 
-from door.openai import work
+from door.mcp.tool.turn import build_message_work
+from door.openai import work, world
 from door.openai.body import chat_body, response_body
+from graph.turn.event import Done, ToolFinished
+from server.request.running import Item
 from store import TurnRow
-from tests.door.openai.inside import Inside, history, inside
+from tests.door.mcp.opened import Opened, opened
+from tests.door.openai.inside import Inside, content, history, inside
+from tests.door.openai.story import told
 from tests.graph import killed
 from tests.host.conftest import SERVER
 from tests.process import end, start
-from tests.stub.reply import said
+from tests.stub.reply import called, said
 from tests.stub.upstream import Upstream
 from tests.wait import until
 
@@ -114,12 +120,138 @@ def test_an_answer_that_nobody_heard_is_told_and_nothing_runs_again(service: Ins
     known, asked = turns(service), len(service.upstream.requests)
     again = service.post(path, {**body, "stream": stream})
     assert (again.status_code, again.headers["x-gieok-fit"]) == (200, "again")
-    assert "It is late." in again.text
+    is_streamed_chat = stream and path.endswith("completions")
+    assert "It is late." in (content(again.text) if is_streamed_chat else again.text)
     assert (turns(service), len(service.upstream.requests)) == (known, asked)
     service.upstream.always = said("It is early.")
     service.post(path, {**body, "stream": stream})
     answers = [answer for conversation in turns(service) for *_, answer in conversation]
     assert "It is early." in answers, "who heard it wants another answer"
+
+
+# --- stopped ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("door", ["first", "history", "response"])
+@pytest.mark.parametrize(("tool", "runs"), [("order", 1), ("inspect", 2)])
+def test_a_half_answer_is_told_where_a_tool_would_run_twice_and_made_anew_elsewhere(
+    tmp_path: Path, door: str, tool: str, runs: int
+) -> None:
+    """``order`` may not run twice, ``inspect`` only looks. The client leaves when the tool has run."""
+    entry = {"command": sys.executable, "args": [str(SERVER), "stdio", str(tmp_path)], "tools": {tool: "allow"}}
+    (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"t": entry}}))
+    with Upstream(always=said(ANSWER)) as upstream, inside(tmp_path, upstream) as service:
+        path, body = "/v1/chat/completions", history("Do it")
+        if door != "first":
+            first = service.post("/v1/responses", {"input": "Hello"}).json()["id"]
+            body = history("Hello", ANSWER, "Do it")
+        if door == "response":
+            path, body = "/v1/responses", {"input": "Do it", "previous_response_id": first}
+        stop = threading.Event()
+
+        def hear(item: Item) -> None:
+            if isinstance(item, ToolFinished):
+                stop.set()
+
+        form = response_body(body) if door == "response" else chat_body(body)
+        upstream.add(called(f"t__{tool}", {}))
+        end = work.build_turn_work(service.agent, form, None)(stop, hear)
+        assert isinstance(end, Done)
+        assert end.stopped
+        upstream.add(*([called(f"t__{tool}", {})] if runs == 2 else []))
+        again = service.post(path, body)
+        assert (again.status_code, again.headers["x-gieok-fit"]) == (200, "again")
+        assert (ANSWER in again.text) == (runs == 2)
+        assert (tmp_path / tool).read_text() == "x" * runs
+        (*_, last) = turns(service)[0]
+        assert last == ("Do it", *(("done", ANSWER) if runs == 2 else ("stopped", "")))
+
+
+# --- stories and MCP ----------------------------------------------------------------------------
+
+STORY = {"model": "world/stub-model"}
+CARD = {"role": "system", "content": "Write Robin's next reply."}
+
+
+def tell_story(*texts: str) -> dict[str, Any]:
+    """A request for the next turn of a story."""
+    return {**STORY, "messages": [CARD, *history(*texts)["messages"]]}
+
+
+def tell_unheard(service: Inside, body: dict[str, Any]) -> None:
+    """Has a turn of a story answered to its end, and its client is gone before the answer goes out."""
+    given = world.read_story_request(body, HttpRequest({"type": "http", "headers": []}))
+    engine = service.service.routes._engine(None)
+    world.build_roleplay_work(engine, given)(threading.Event(), lambda _: None)
+
+
+def read_stories(service: Inside) -> list[list[tuple[str, str, str | None]]]:
+    """What the stories hold: question, status and answer of each turn."""
+    store = service.agent.store
+    stories = [story for each in store.worlds.all() for story in store.worlds.stories(each.id)]
+    return [list(map(_show, store.turns(story.id))) for story in stories]
+
+
+@pytest.mark.parametrize("stream", [True, False], ids=["stream", "whole"])
+@pytest.mark.parametrize("texts", [("Hello",), ("Hello", ANSWER, "And then?")], ids=["first", "later"])
+def test_a_turn_of_a_story_that_nobody_heard_is_told_and_nothing_runs_again(
+    service: Inside, texts: tuple[str, ...], stream: bool
+) -> None:
+    path = "/v1/chat/completions"
+    if len(texts) > 1:
+        service.upstream.always = told(ANSWER, mood="calm")
+        service.post(path, tell_story(texts[0]))
+    service.upstream.always = told("It is late.", mood="calm")
+    tell_unheard(service, tell_story(*texts))
+    known, asked = read_stories(service), len(service.upstream.requests)
+    again = service.post(path, {**tell_story(*texts), "stream": stream, "stream_options": {"include_usage": True}})
+    assert (again.status_code, again.headers["x-gieok-fit"]) == (200, "again")
+    assert (content(again.text) if stream else again.json()["choices"][0]["message"]["content"]) == "It is late."
+    assert (read_stories(service), len(service.upstream.requests)) == (known, asked)
+    service.upstream.always = told("It is early.", mood="calm")
+    heard = service.post(path, {**tell_story(*texts), "stream": stream})
+    assert "early" in heard.text, "who heard it wants another answer"
+
+
+@pytest.mark.parametrize("stream", [True, False], ids=["stream", "whole"])
+def test_whoever_has_the_answer_of_a_story_gets_another_one(service: Inside, stream: bool) -> None:
+    for number in range(3):
+        service.upstream.always = said(f"Answer {number}.")
+        assert f"{number}." in service.post("/v1/chat/completions", {**tell_story("Hello"), "stream": stream}).text
+
+
+def test_a_half_answer_of_a_story_is_made_anew(service: Inside) -> None:
+    leave(service, {**tell_story("Hello"), "stream": True})
+    again = service.post("/v1/chat/completions", tell_story("Hello"))
+    assert again.json()["choices"][0]["message"]["content"] == ANSWER
+    assert [turn for story in read_stories(service) for turn in story][-1] == ("Hello", "done", ANSWER)
+
+
+@pytest.mark.parametrize("name", ["", "mine"])
+@pytest.mark.parametrize("first", [True, False])
+def test_an_answer_over_mcp_that_nobody_heard_is_told_and_nothing_runs_again(
+    tmp_path: Path, name: str, first: bool
+) -> None:
+    answers = iter(["It is late.", "It is early.", "It is noon."])
+    with opened(tmp_path, lambda _: next(answers)) as one:
+        before = _begin_named(one, name) if not first else 0
+        session = name or (one.agent.store.sessions()[0].id if before else "")
+        build_message_work(one.agent, "And then?", session)(threading.Event(), lambda _: None)
+        result = one.told("chat", text="And then?", session=session)
+        assert result["answer"] == ("It is early." if before else "It is late.")
+        assert result["turn"] == before + 1
+        (conversation,) = [one.agent.store.turns(each.id) for each in one.agent.store.sessions()]
+        assert len(conversation) == before + 1
+        later = one.told("chat", text="And then?", session=session)
+        assert later["answer"] != result["answer"], "who heard it asks once more"
+
+
+def _begin_named(one: Opened, name: str) -> int:
+    one.told("chat", text="Hello", session=name)
+    return 1
+
+
+# --- killed -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("door", ["history", "response"])

@@ -37,6 +37,30 @@ def test_a_clause_stands_alone_without_its_joint() -> None:
     assert tidy_clause("and costs £504 in total") == "Costs £504 in total"
     assert tidy_clause("그리고 3시까지 가야 해요") == "3시까지 가야 해요"
     assert tidy_clause("https://example.com") == "https://example.com"
+    assert tidy_clause("so, we booked the van") == "We booked the van"
+
+
+@pytest.mark.parametrize("text", ["So far I saved some money", "Then again, it may rain"])
+def test_a_word_that_is_no_joint_stays(text: str) -> None:
+    assert tidy_clause(text) == text
+
+
+def test_a_korean_clause_whose_sentence_went_on_says_so() -> None:
+    assert tidy_clause("세 시쯤이니까") == "세 시쯤이니까…"
+    assert (
+        join_notes([SummaryNote(tidy_clause("비가 오는데"), 0), SummaryNote("우산이 없다", 1)])
+        == "비가 오는데… 우산이 없다."
+    )
+
+
+def test_somebody_s_words_stay_with_who_said_them() -> None:
+    text = "요즘 더위에 남편이 자꾸 어지럽다고 해서 혈압을 재어 보니 아침에 98에 60으로 나왔습니다."
+    assert not any(clause.startswith("해서") for clause in split_clauses(text))
+
+
+def test_a_row_of_a_table_is_its_cells() -> None:
+    assert tidy_clause("| Mon | Lisbon | 120 |") == "Mon, Lisbon, 120"
+    assert tidy_clause("| 월 | 부산") == "월, 부산"
 
 
 def test_a_change_of_speaker_is_marked() -> None:
