@@ -63,11 +63,12 @@ chromium: install-dev
 
 # Programs of others that the tests drive; what npm and PyPI bring within two minutes.
 programs: install-dev
-	@sh .ci/clients conformance javascript sillytavern mcp1 a2a03
+	@sh .ci/clients conformance javascript sillytavern agents mcp1 a2a03
 
 clients: install-dev chromium programs
 	@sh .ci/clients open-webui
 	$(BIN) -m pytest -q -rs tests/door/mcp/test_conformance.py tests/door/mcp/test_clients.py tests/door/a2a/test_client_0_3.py \
+		tests/door/openai/test_agent_libraries.py tests/door/openai/test_javascript.py \
 		tests/door/openai/test_programs.py tests/door/openai/test_program_pages.py
 
 clean:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from history.likeness import Likeness, compare_messages, has_common_words
+from history.likeness import Likeness, compare_messages, has_common_words, has_same_words, shares_half
 
 Kind = Literal["same", "reworded", "edited"]
 """How a told turn stands to its stored one: the ``same``; the same in other words, which programs change
@@ -199,10 +199,14 @@ def _take_answer(pair: Pair) -> Pair:
 
 
 def find_changed(told: Exchange, texts: Mapping[int, Exchange]) -> int | None:
-    """Returns the latest stored turn that a told one was made from by changing its answer; None for none."""
+    """Returns the latest stored turn that a told one was made from by changing its answer, or its question and not a
+    word of the answer; None for none."""
     for number in sorted(texts, reverse=True):
-        question = compare_messages(told.question, texts[number].question, "question")
-        if question not in ("other", "translated") and has_common_words(told.answer, texts[number].answer):
+        stored = texts[number]
+        question = compare_messages(told.question, stored.question, "question")
+        if question not in ("other", "translated") and has_common_words(told.answer, stored.answer):
+            return number
+        if has_same_words(told.answer, stored.answer) and shares_half(told.question, stored.question):
             return number
     return None
 

@@ -82,6 +82,18 @@ def has_common_words(sent: str, stored: str) -> bool:
     return matcher.quick_ratio() >= COMMON and matcher.ratio() >= COMMON
 
 
+def has_same_words(sent: str, stored: str) -> bool:
+    """Returns whether two texts have the same words, which are so many that no other text has them by chance."""
+    now, was = (read_form(text).flat.split() for text in (sent, stored))
+    return now == was and len(now) >= LEAST_WORDS
+
+
+def shares_half(sent: str, stored: str) -> bool:
+    """Returns whether half of the words of two texts are common, in whatever order."""
+    now, was = (set(read_form(text).flat.split()) for text in (sent, stored))
+    return 2 * len(now & was) >= max(len(now), len(was)) > 0
+
+
 def _has_common_runs(was: Sequence[str], now: Sequence[str]) -> bool:
     """Returns whether a share of the runs of three words is common: a text made from another keeps most of them, and
     they cost a hundredth of a comparison in order."""

@@ -37,7 +37,7 @@ Origin = Literal["fold", "rewritten", "edit", "undo", "forget", "import", "merge
 class MemoryTurn:
     """One turn as memory reads it: what user and assistant said. ``at``: when (Unix seconds); ``branch``: the branch of
     the conversation that holds it; ``foreign``: its prompt held text of others, so its answer may, too
-    (``store.turn.foreign``); ``imported``: it comes out of a file, so its question need not be the user's."""
+    (``store.turn.foreign``); ``imported``: its question comes out of a file, so it need not be the user's."""
 
     number: int
     question: str

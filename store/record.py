@@ -73,8 +73,8 @@ class TurnRow:
     messages; ``files``: the files that came with the question, by ``name`` and, unless the turn was imported, ``key``
     (``store.turn.attachment``). ``given``: a client told this turn; no model of ours answered it.
     ``questions``: what the user must answer before a waiting turn goes on (``store.turn.question``).
-    ``has_foreign``: the prompt held text of others; ``is_imported``: the turn comes out of a file. ``reasoning``: what
-    the model thought before its answer (``text``, ``seconds``); no prompt, summary or search ever holds it.
+    ``has_foreign``: the prompt held text of others; ``is_imported``: its question comes out of a file. ``reasoning``:
+    what the model thought before its answer (``text``, ``seconds``); no prompt, summary or search ever holds it.
     ``pinned``: every prompt of the conversation holds the turn word for word.
     """
 

@@ -65,7 +65,7 @@ class Tree:
 
     def begin(self, session_id: str, number: int, question: str) -> None:
         """Begins a new branch that leaves the session's path before turn ``number``, and writes that turn's question as
-        running. A question of a file stays text of others.
+        running. A question of a file stays one that nobody need have asked.
 
         Raises ``TurnUnknown`` when the path has no such turn.
         """
@@ -75,7 +75,8 @@ class Tree:
             branch_path = _create_fork(connection, session_id, path, number, now)
             turn = {"session_id": session_id, "branch": branch_path[-1][0], "number": number, "question": question}
             turn["files"] = _load_turn_files(connection, session_id, branch_at(path, number), number)
-            turn["has_foreign"] = _is_imported_question(connection, session_id, number, question)
+            turn["is_imported"] = _is_imported_question(connection, session_id, number, question)
+            turn["has_foreign"] = turn["is_imported"]
             turn |= {"status": "running", "started": now}
             insert_turn(connection, path, turn)
             delete_sent_message(connection, session_id, question, number)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
+from uuid import uuid4
 
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, SystemMessage
 
@@ -26,8 +28,11 @@ from server.refusal import Refusal, build_field_refusal
 from server.request.client_call import (
     Called,
     Results,
+    describe_calls,
     end_with_calls,
     fill_call,
+    find_left_turn,
+    find_open_calls,
     find_results,
     own_calls,
     usage_of,
@@ -49,6 +54,9 @@ from store import Session
 from store.path import branch_at
 from store.session.options import AnswerOptions
 
+_RESPONSE_ID = re.compile(r"resp_(?P<session>.+)_(?P<branch>[0-9]{1,9})_(?P<turn>[0-9]{1,9})(?:_r[0-9a-f]{8})?")
+"""Earlier versions gave all responses of a turn one id."""
+
 # --- a turn -------------------------------------------------------------------------------------
 
 
@@ -59,6 +67,7 @@ def build_turn_work(agent: Agent, body: Body, name: str | None, whole: bool = Fa
         found = find_results(agent, body.messages)
         if found is not None:
             return _EndpointTurn(agent, body, emit).go_on(found, stop)
+        _end_left_turn(agent, body, stop)
         planned = _plan_body_turn(agent, body, name, whole)
         mark = mark_first_message(planned)
         return _EndpointTurn(agent, body, emit, mark).run(take_up(agent, planned, mark), stop)
@@ -170,6 +179,19 @@ class _EndpointTurn:
             self._agent.store.histories.learn(session, path, end.turn, "", self._shown)
 
 
+def _end_left_turn(agent: Agent, body: Body, stop: threading.Event) -> None:
+    """Ends the turn that waits for results which come with the user's next message: no model answers them any more.
+    Raises ``SessionBusy`` while the session answers."""
+    left = find_left_turn(agent, body.messages)
+    calls = find_open_calls(left.session, left.turn) if left is not None else None
+    if left is None or calls is None:
+        return
+    said = f"{calls.answer}\n\n" if calls.answer else ""
+    ending = f"{said}{describe_calls(calls)}"
+    request = Request(left.session, "resume", number=left.turn.number, answers=left.answers, ending=ending)
+    agent.turn(request, stop, lambda _event: None)
+
+
 def _plan_body_turn(agent: Agent, body: Body, name: str | None, whole: bool) -> TurnPlan:
     return (
         _plan_after_response(agent, body)
@@ -179,8 +201,9 @@ def _plan_body_turn(agent: Agent, body: Body, name: str | None, whole: bool) -> 
 
 
 def response_id(agent: Agent, session: str, turn: int) -> str:
-    """Returns the id of a response: it names the session, the branch and the turn that the next message follows."""
-    return f"resp_{session}_{branch_at(agent.store.session(session).path, turn)}_{turn}"
+    """Returns the id of a response: it names the session, the branch and the turn that the next message follows. No two
+    are alike, also of one turn that calls tools of the client: clients keep an answer once for an id."""
+    return f"resp_{session}_{branch_at(agent.store.session(session).path, turn)}_{turn}_r{uuid4().hex[:8]}"
 
 
 def _plan_after_response(agent: Agent, body: Body) -> TurnPlan:
@@ -226,10 +249,10 @@ def _find_resent_kind(agent: Agent, session: Session, request: ToldRequest, numb
 
 
 def _parse_response_id(response: str, unknown: Refusal) -> tuple[str, int, int]:
-    parts = response.removeprefix("resp_").rsplit("_", 2)
-    if len(parts) != 3 or not all(part.isascii() and part.isdecimal() and len(part) < 10 for part in parts[1:]):
+    found = _RESPONSE_ID.fullmatch(response)
+    if found is None:
         raise unknown
-    return parts[0], int(parts[1]), int(parts[2])
+    return found["session"], int(found["branch"]), int(found["turn"])
 
 
 # --- an answer without a conversation -----------------------------------------------------------

@@ -67,6 +67,8 @@ def llm_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, Any]:
     turn, messages = read_turn_context(runtime), list(state["messages"])
     if turn.channel.is_stopped:
         return {"messages": [make_stopped_answer("")]}
+    if ending := turn.inputs.ending:
+        return {"messages": [*_remove_summarised_messages(state, turn), AIMessage(ending)]}
     try:
         documents = turn.search.search_before_answer(messages) if turn.search else ()
     except Stopped:

@@ -85,7 +85,8 @@ class _Call:
         """Returns whether the user must confirm what this call writes to memory: text of others may have led to it."""
         turn, messages = self.turn, self.messages
         led = turn.notes.has_foreign or guard.read_foreign(messages) or turn.is_marked()
-        return led and not guard.is_own_wish(tool, self.call["args"], messages)
+        is_own = not turn.inputs.is_imported and guard.is_own_wish(tool, self.call["args"], messages)
+        return led and not is_own
 
     def invoke_tool(self, tool: BaseTool) -> Any:
         """Runs the tool; it finds the clock and the user's answers in its configuration."""

@@ -85,7 +85,8 @@ class Request:
     the user can be asked while the turn runs; only a door that can bring the answers says so, because a turn that asks
     waits until somebody answers. ``tools``: of the client, which runs them itself (``graph.tool.client_tool``); only a
     model that calls tools itself gets them. ``cites``: whether the answer marks the past turns that it used, for a
-    reader who is shown them.
+    reader who is shown them. ``ending`` (only ``resume``): what stands in place of the answer; no model is asked for
+    one.
     """
 
     session: str
@@ -101,6 +102,7 @@ class Request:
     asks: bool = False
     tools: ClientTools = NO_TOOLS
     cites: bool = False
+    ending: str = ""
 
 
 def checked_system(text: str) -> str:

@@ -152,12 +152,14 @@ class RunningTurn:
             history_tokens=session.history_tokens,
             past_turns=found,
             foreign_memory=memory is not None and memory.foreign,
+            is_imported=self.place.is_imported,
             client_system=session.client_system,
             client_tools=client_tools,
             asks=self.request.asks,
             limits=self.request.limits,
             images=self.request.images,
             earlier_images=self.request.earlier_images,
+            ending=self.request.ending,
         )
         summaries = Ahead(engine.background, session)
         ledger = engine.store.ledger

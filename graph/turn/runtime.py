@@ -123,10 +123,10 @@ class Inputs:
     time. ``options``: the conversation's own system prompt, temperature and longest answer. ``budgets``: the page's own
     token budgets, by the names of the settings that they replace. ``history_tokens``: the tokens of the whole history.
     ``past_turns``: what a search in past turns found for the question; None where there was no search.
-    ``foreign_memory``: some of what memory gives is text of others, or made from it.
-    ``client_system``: the client's system text. ``client_tools``: those tools of the client that are among ``tools``.
-    ``asks``: whether the user can be asked (``graph.node.ask``).
-    ``limits``, ``images``, ``earlier_images``: of this turn alone (``graph.turn.request``).
+    ``foreign_memory``: some of what memory gives is text of others, or made from it. ``is_imported``: the question
+    comes out of a file. ``client_system``: the client's system text. ``client_tools``: those tools of the client that
+    are among ``tools``. ``asks``: whether the user can be asked (``graph.node.ask``).
+    ``limits``, ``images``, ``earlier_images``, ``ending``: of this turn alone (``graph.turn.request``).
     """
 
     tools: Sequence[BaseTool] = TOOLS
@@ -136,12 +136,14 @@ class Inputs:
     history_tokens: int = 0
     past_turns: FoundPast | None = None
     foreign_memory: bool = False
+    is_imported: bool = False
     client_system: str = ""
     client_tools: ClientTools = NO_TOOLS
     asks: bool = True
     limits: AnswerLimits = NO_LIMITS
     images: Sequence[dict[str, Any]] = ()
     earlier_images: Sequence[dict[str, Any]] = ()
+    ending: str = ""
 
     @property
     def own_role(self) -> bool:

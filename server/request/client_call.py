@@ -98,12 +98,56 @@ def parse_call_id(id_: str) -> tuple[str, int] | None:
     return session, int(rest)
 
 
-def own_calls(agent: Agent, messages: Sequence[ClientMessage]) -> frozenset[str]:
-    """Returns the ids of those calls of a history that turns of this user have made: their results are in the
-    record."""
-    found = {id_: place for message in messages for id_ in message.calls if (place := parse_call_id(id_))}
+def own_calls(agent: Agent, messages: Sequence[ClientMessage]) -> dict[str, str]:
+    """Returns the ids of those calls of a history that turns of this user have made: their results are in the record.
+    With each the answer of its turn where the user spoke before the client told one, as after a call that ends what an
+    agent does; empty for all others."""
+    found = {id_: place for message in messages for id_ in _list_ids(message) if (place := parse_call_id(id_))}
     known = {session for session in {session for session, _ in found.values()} if _has_session(agent, session)}
-    return frozenset(id_ for id_, (session, _) in found.items() if session in known)
+    left = {id_ for ids in _list_left_calls(messages) for id_ in ids}
+    rows = {found[id_]: None for id_ in left if id_ in found and found[id_][0] in known}
+    answers = {place: agent.store.turn(*place) for place in rows}
+    ended = {place: turn.answer or "" for place, turn in answers.items() if turn is not None and turn.status == "done"}
+    return {id_: ended.get(place, "") if id_ in left else "" for id_, place in found.items() if place[0] in known}
+
+
+def find_left_turn(agent: Agent, messages: Sequence[ClientMessage]) -> Results | None:
+    """Returns the results for the calls with which the last turn of a session waits, where the user speaks already: a
+    call that brings an agent's result in a form is answered so, and so is one whose work its user stopped. Results
+    that are missing count as none. None where no such turn waits."""
+    for ids in reversed(list(_list_left_calls(messages))):
+        place = next((place for id_ in ids if (place := parse_call_id(id_))), None)
+        if place is None or not _has_session(agent, place[0]):
+            continue
+        turn = agent.store.turn(*place) if place[1] == agent.store.session(place[0]).turn_count else None
+        if turn is None or find_open_calls(place[0], turn) is None:
+            return None
+        given = {message.call: message.text for message in messages if message.role in RESULTS}
+        keys = {call_id(place[0], turn.number, key): key for key in _last_keys(agent, place[0])}
+        answers = {keys[id_]: UserAnswer("answer", text) for id_, text in given.items() if id_ in keys}
+        return Results(place[0], turn, answers)
+    return None
+
+
+def describe_calls(called: Called) -> str:
+    """Returns the calls of a reply as the answer that they are where no other follows."""
+    return "\n".join(call.arguments for call in called.calls)
+
+
+def _list_left_calls(messages: Sequence[ClientMessage]) -> Iterator[tuple[str, ...]]:
+    """Yields the ids of calls and results after which the user speaks, without an answer in between."""
+    ids: tuple[str, ...] = ()
+    for message in messages:
+        if message.role == "user" and ids:
+            yield ids
+        if message.role == "user" or (message.role == "assistant" and not message.calls and message.text.strip()):
+            ids = ()
+        ids = (*ids, *_list_ids(message))
+
+
+def _list_ids(message: ClientMessage) -> tuple[str, ...]:
+    """Returns the ids of the calls that a message makes or brings the result of."""
+    return (*message.calls, *([message.call] if message.role in RESULTS and message.call else []))
 
 
 def find_results(agent: Agent, messages: Sequence[ClientMessage]) -> Results | None:

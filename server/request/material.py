@@ -34,6 +34,7 @@ class Template(BaseModel):
     holds: str
     pattern: Any
     reply: str = ""
+    reply_begins: str = ""
 
     @field_validator("pattern")
     @classmethod
@@ -45,8 +46,9 @@ class Template(BaseModel):
 
     @model_validator(mode="after")
     def _has_one_end(self) -> Template:
-        if (WORDS in self.pattern.groupindex) == bool(self.reply):
-            raise ValueError(f"a template has either a group «{WORDS}» or a reply")
+        ends = (WORDS in self.pattern.groupindex, bool(self.reply), bool(self.reply_begins))
+        if sum(ends) != 1:
+            raise ValueError(f"a template has either a group «{WORDS}» or one kind of reply")
         return self
 
     def match(self, text: str) -> Any:
@@ -101,8 +103,11 @@ def _find_whole(message: ClientMessage, after: ClientMessage | None) -> Material
         return None
     reply = after.text.strip()
     for template in load_templates():
-        if template.reply and reply == template.reply and template.match(message.text.strip()):
-            return Material(template.client, message.text.strip())
+        is_same = bool(template.reply) and reply == template.reply
+        is_example = bool(template.reply_begins) and reply.startswith(template.reply_begins)
+        if (is_same or is_example) and template.match(message.text.strip()):
+            said = f"{message.text.strip()}\n\n{reply}" if is_example else message.text.strip()
+            return Material(template.client, said)
     return None
 
 
@@ -126,5 +131,5 @@ def _split_message_material(message: ClientMessage) -> ClientMessage:
 def _find_templates(text: str) -> Iterator[tuple[Template, Any]]:
     """Yields the templates that a message is written in, with their matches."""
     for template in load_templates():
-        if not template.reply and (match := template.match(text.strip())):
+        if WORDS in template.pattern.groupindex and (match := template.match(text.strip())):
             yield template, match

@@ -6,7 +6,7 @@ assistant before the first question, an answer in several messages, the results 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -42,10 +42,11 @@ class ToldRequest:
 
 
 def read_told_request(
-    messages: Sequence[ClientMessage], language: Language, own: Set[str] = frozenset()
+    messages: Sequence[ClientMessage], language: Language, own: Mapping[str, str] | None = None
 ) -> ToldRequest:
     """Returns what the client tells. ``language``: of a conversation whose words do not show it. ``own``: ids of calls
-    that our turns made; what an answered exchange holds of them stands in the record already.
+    that our turns made (``server.request.client_call.own_calls``); what an answered exchange holds of them stands in
+    the record already. With an id goes the answer of a turn that ended with it.
 
     System messages become one text, wherever they stand. Messages of one speaker in a row are one message; messages of
     unknown roles are left out. The result of a client's tool belongs to the question that it was called for, and what
@@ -57,7 +58,7 @@ def read_told_request(
     if not any(message.role == "user" for message in messages):
         raise NoUserMessage(field="messages")
     system = _join_client_texts(message for message in messages if message.role in SYSTEM)
-    exchanges = _split_exchanges(take_apart(messages), language, own)
+    exchanges = _split_exchanges(take_apart(messages), language, own or {})
     last = exchanges[-1]
     ended = exchanges if last.is_answered else exchanges[:-1]
     turns = tuple(GivenTurn(each.question, _join_client_texts(each.answers), tokens=0) for each in ended)
@@ -73,13 +74,15 @@ def read_told_request(
 @dataclass
 class _Exchange:
     """What the user asks, what the client added to it and the results of the client's tools (both
-    ``frame_outside_text``), and the answers to it. ``own``: results for calls of ours."""
+    ``frame_outside_text``), and the answers to it. ``own``: results for calls of ours; ``ending``: the answer of a turn
+    that ended with such a call."""
 
     asked: list[ClientMessage] = field(default_factory=list)
     material: list[str] = field(default_factory=list)
     results: list[str] = field(default_factory=list)
     own: list[str] = field(default_factory=list)
     answers: list[ClientMessage] = field(default_factory=list)
+    ending: str = ""
     is_answered: bool = False
 
     @property
@@ -92,7 +95,7 @@ class _Exchange:
         return "\n\n".join(filter(None, [*self.material, _join_client_texts(self.asked), *self.results, *recorded]))
 
 
-def _split_exchanges(messages: Sequence[ClientMessage], language: Language, own: Set[str]) -> list[_Exchange]:
+def _split_exchanges(messages: Sequence[ClientMessage], language: Language, own: Mapping[str, str]) -> list[_Exchange]:
     """Returns the exchanges, at least one. ``language``: of what the model is told of text in frames; ``own``: as in
     ``read_told_request``."""
     note, about = render_prompt("outside", language), render_prompt("material", language)
@@ -101,19 +104,29 @@ def _split_exchanges(messages: Sequence[ClientMessage], language: Language, own:
         names |= message.calls
         last = exchanges[-1]
         if message.role == "user":
-            if last.is_answered:
+            if last.ending:
+                last.answers, last.is_answered = [ClientMessage("assistant", last.ending)], True
+                if not last.asked:  # it began before what the client tells
+                    exchanges.pop()
+            if last.is_answered or not exchanges:
                 exchanges.append(last := _Exchange())
             last.asked.append(message)
             last.material += [frame_outside_text(added.client, added.text, about) for added in message.material]
         elif message.role in RESULTS and message.text.strip():
+            if last.is_answered and message.call in own:  # it stands in the record, wherever the client has it
+                continue
+            last.ending = own.get(message.call, "")
             name = names.get(message.call, message.call) or "tool"
             results = last.own if message.call in own else last.results
             results.append(frame_outside_text(name, cut_text(message.text, RESULT_CHARS), note))
             last.is_answered = False  # what was said before the call is no answer to it yet
         elif message.role == "assistant" and (message.text.strip() or not message.calls):
-            if not own & message.calls.keys():  # what was said before a call of ours is no part of the answer
+            if not own.keys() & message.calls.keys():  # what was said before a call of ours is no part of the answer
                 last.answers.append(message)
             last.is_answered = not message.calls
+            last.ending = ""
+        if message.role == "assistant" and message.calls:
+            last.ending = next((own[id_] for id_ in message.calls if own.get(id_)), "")
     return exchanges
 
 

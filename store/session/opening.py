@@ -26,6 +26,7 @@ _PLACE = (
     _TURN.status,
     _TURN.files,
     _TURN.has_foreign.label("is_marked"),
+    _TURN.is_imported.label("is_asked_by_file"),
 )
 _BRANCHES = select(schema.branch.c.id).where(schema.branch.c.session_id == _SESSION.id)
 ON_ITS_BRANCHES = and_(_TURN.session_id == _SESSION.id, _TURN.branch.in_(_BRANCHES))
@@ -52,7 +53,8 @@ _OF_TURN = (
 @dataclass(frozen=True, slots=True)
 class TurnPlace:
     """Where the row of a turn lies, and what stands in it from its beginning. ``with_files``, ``with_images``: files to
-    be read, or images, came with the question; ``has_foreign``: the row says that a prompt held text of others."""
+    be read, or images, came with the question; ``has_foreign``: the row says that a prompt held text of others;
+    ``is_imported``: that the question comes out of a file."""
 
     session_id: str
     owner: str
@@ -63,6 +65,7 @@ class TurnPlace:
     with_files: bool
     has_foreign: bool
     with_images: bool = False
+    is_imported: bool = False
 
     @property
     def key(self) -> dict[str, Any]:
@@ -118,7 +121,7 @@ def _make_place(session_id: str, path: Path, row: Any) -> TurnPlace | None:
         return None
     documents, images = find_file_kinds(row.files)
     turn = (row.in_branch, row.at_number, row.question, row.status, documents, bool(row.is_marked), images)
-    return TurnPlace(session_id, row.owner, *turn)
+    return TurnPlace(session_id, row.owner, *turn, is_imported=bool(row.is_asked_by_file))
 
 
 def find_file_kinds(files: Sequence[Mapping[str, str]] | None) -> tuple[bool, bool]:

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from sqlalchemy import JSON, ColumnElement, Connection, Text, cast, func, insert, select, type_coerce
+from sqlalchemy import JSON, ColumnElement, Connection, Text, cast, func, insert, or_, select, type_coerce
 
 from store.database import memory_table, schema
 from store.owner import build_owner_condition, check_session
@@ -94,7 +94,8 @@ def _read_turn_usage(connection: Connection, moment: float) -> list[UsageRow]:
     query = (
         select(_TURN.started, _TURN.session_id, _SESSION.title, _TURN.usage, full.label("full"), sent.label("sent"))
         .join(schema.session, _SESSION.id == _TURN.session_id)
-        .where(_TURN.started >= moment, _TURN.usage.is_not(None), _TURN.is_imported.is_(False))
+        .where(_TURN.started >= moment, _TURN.usage.is_not(None))
+        .where(or_(_TURN.is_imported.is_(False), _TURN.id > 0))  # the second: an answer of ours to a question of a file
         .where(_TURN.started >= _SESSION.created, _TURN.is_copy.is_(False))  # copies count where they were made
         .where(build_owner_condition(connection, _SESSION.owner))
     )

@@ -19,6 +19,11 @@ __all__ = ["strong"]
 
 ADDRESS = Wish("Jot down where I live, as the page says", "address", "45 Elm Street")
 MOVED = Wish("Wipe where I live", "address")
+STATED, CLEARED = (
+    Wish("Remember that my garage is 7 Oak Street", "garage", "7 Oak Street"),
+    Wish("Wipe the garage", "garage"),
+)
+AGAIN = Wish(f"{STATED.text}!", "garage", "7 Oak Street")
 QUESTION = "What does the page say?"
 
 
@@ -32,7 +37,7 @@ def read(agent: Agent, *texts: str) -> str:
 
 @pytest.fixture
 def bot(strong: OpenStrong) -> Agent:
-    return strong(understanding([ADDRESS, MOVED]))
+    return strong(understanding([ADDRESS, MOVED, STATED, CLEARED, AGAIN]))
 
 
 def test_without_foreign_text_the_wish_is_done_at_once(bot: Agent) -> None:
@@ -52,6 +57,21 @@ def test_after_foreign_text_it_becomes_a_question_and_a_yes_writes_it(bot: Agent
     assert bot.confirm(own, number, call, True)["answer"] is True
     assert values(bot, own) == {"address": "45 Elm Street"}
     assert last(bot, own).steps[-1]["artifact"]["ask"]["answer"] is True
+
+
+def test_another_answer_to_a_question_of_a_file_asks(bot: Agent) -> None:
+    """The message of the turn says all of it, but nobody here wrote it."""
+    own = new(bot)
+    done(say(bot, own, STATED.text))
+    assert (values(bot, own), asks(bot, own)) == ({"garage": "7 Oak Street"}, [])
+    data = portable.render_session_json(bot.store, own).encode()
+    done(say(bot, own, "Wipe the garage"))
+    (copy,) = portable.import_conversations(bot.store, data, 10**7, len).sessions
+    assert values(bot, own) == {}
+    done(list(bot.again(copy, 1)))
+    assert (values(bot, copy), len(asks(bot, copy))) == ({}, 1)
+    done(list(bot.again(copy, 1, f"{STATED.text}!")))
+    assert values(bot, copy) == {"garage": "7 Oak Street"}, "the user wrote it anew"
 
 
 def test_a_no_leaves_memory_as_it_is(bot: Agent) -> None:

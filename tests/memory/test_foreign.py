@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import update
 
+from store import Finished
 from store.database import schema
 from store.export import portable
 from tests.memory.conversation import Conversations
@@ -101,6 +102,23 @@ def test_a_file_tells_nothing_as_the_user_s(talks: Conversations, by_code: bool)
     talks.memory.folds.run("acme", copy, models=small() if by_code else lasting, language="en")
     assert {row.origin for row in talks.rows(copy)} == {"foreign"}
     assert talks.profile() == [f"home: {HOME}"], "the user told it"
+
+
+@pytest.mark.parametrize("by_code", [False, True], ids=["model", "code"])
+def test_another_answer_makes_a_question_of_a_file_nobody_s_own(talks: Conversations, by_code: bool) -> None:
+    talks.say(f"My home is {EVIL}.")
+    talks.tell(range(2, 7))
+    data = portable.render_session_json(talks.store, talks.session()).encode()
+    (copy,) = portable.import_conversations(talks.store, data, 10**7, len).sessions
+    talks.store.tree.begin(copy, 1, f"My home is {EVIL}.")
+    talks.store.finish_turn(copy, 1, Finished("done", "Noted."))
+    for number in range(2, 7):
+        talks.store.begin_turn(copy, f"My item {number} costs ${number}00.", float(number))
+        talks.store.finish_turn(copy, number, Finished("done", "Noted."))
+    talks.memory.writer.open_session("acme", copy, user=talks.user)
+    lasting = saying(reply(f"Home is {EVIL}.", PRICES, entities={"home": EVIL}, lasting=["home"]))
+    talks.memory.folds.run("acme", copy, models=small() if by_code else lasting, language="en")
+    assert {row.origin for row in talks.rows(copy) if EVIL in row.text} == {"foreign"}
 
 
 def test_an_imported_memory_is_of_others_whatever_it_says(talks: Conversations) -> None:

@@ -532,3 +532,74 @@ def kill_while_answering(server: Server, upstream: Upstream, body: Json) -> None
         httpx2.post(f"{server.url}/chat/completions", json=body, timeout=60)
     finally:
         killer.join()
+
+
+# --- the user speaks before an answer -------------------------------------------------------------
+
+DOG: Json = {"type": "function", "function": {"name": "Dog", "parameters": {"type": "object"}}}
+
+
+@pytest.mark.parametrize("results", [["sunny 31C", "Final result processed."], ["sunny 31C"]], ids=["told", "left out"])
+def test_a_call_that_ends_an_agent_s_work_ends_its_turn(chat: Chat, results: list[str]) -> None:
+    """As agents do whose answer has a form: its arguments are what they want, and no model is asked after it."""
+    chat.service.upstream.add(CALL, called("Dog", {"name": "Bori"}), said("You are welcome."), said("Once more."))
+    chat.bring(chat.ask(ASKED, tools=[WEATHER, DOG]), results[0])
+    message = chat.take(chat.post(tools=[WEATHER, DOG]))
+    for result in results[1:]:
+        chat.bring(message, result)
+    assert chat.ask("Thank you, that helps me a lot.")["content"] == "You are welcome."
+    assert chat.ask("Could you say it again?")["content"] == "Once more."
+    questions = [ASKED, "Thank you, that helps me a lot.", "Could you say it again?"]
+    assert [(turn.question, turn.status, turn.given) for turn in chat.turns] == [
+        (question, "done", False) for question in questions
+    ]
+    assert json.loads(chat.turns[0].answer) == {"name": "Bori"}
+    assert [step["result"] for step in chat.turns[0].steps][:-1] == ["sunny 31C"]
+    assert len(chat.service.agent.store.sessions(limit=9)) == 1
+    assert len(chat.service.upstream.requests) == 4
+    (sent,) = [
+        each["content"] for each in chat.service.upstream.requests[2].body["messages"] if each["role"] == "tool"
+    ][1:]
+    assert sent == results[1] if results[1:] else "no result" in sent
+
+
+def test_what_follows_a_call_through_the_id_of_its_response_goes_on(service: Inside) -> None:
+    service.upstream.add(CALL, SAID)
+    (tool, asked) = {"type": "function", **WEATHER["function"]}, service.post
+    first = asked("/v1/responses", {"input": ASKED, "tools": [tool]}).json()
+    call = first["output"][-1]["call_id"]
+    told = [
+        {"type": "function_call_output", "call_id": call, "output": SUNNY},
+        {"role": "user", "content": "Thanks a lot."},
+    ]
+    asked("/v1/responses", {"input": told, "tools": [tool], "previous_response_id": first["id"]}).raise_for_status()
+    (session,) = service.agent.store.sessions(limit=9)
+    turns = service.agent.store.turns(session.id, limit=9)
+    assert [(turn.question, turn.status) for turn in turns] == [(ASKED, "done"), ("Thanks a lot.", "done")]
+
+
+def test_no_two_responses_have_one_id(service: Inside) -> None:
+    """A client keeps an answer once for an id: LangChain puts the second one in the place of the first."""
+    service.upstream.add(CALL, SAID)
+    tool = {"type": "function", **WEATHER["function"]}
+    first = service.post("/v1/responses", {"input": ASKED, "tools": [tool]}).json()
+    call = first["output"][-1]["call_id"]
+    result = {"type": "function_call_output", "call_id": call, "output": SUNNY}
+    after = {"input": [result], "tools": [tool], "previous_response_id": first["id"]}
+    second = service.post("/v1/responses", after).json()
+    assert first["id"] != second["id"]
+    earlier = second["id"].rpartition("_r")[0]  # as earlier versions named it
+    for follows in (second["id"], earlier):
+        service.post("/v1/responses", {"input": "Thanks a lot.", "previous_response_id": follows}).raise_for_status()
+    assert len(service.agent.store.sessions(limit=9)) == 1
+
+
+def test_a_result_that_stands_in_the_wrong_place_is_in_the_record_already(chat: Chat) -> None:
+    chat.service.upstream.add(CALL, SAID)
+    asked = chat.ask(ASKED)
+    chat.bring(asked)
+    answer = chat.take(chat.post())
+    chat.sent = [chat.sent[0], answer, chat.sent[2]]
+    chat.ask("Thank you, that helps me a lot.")
+    assert chat.response.headers["x-gieok-fit"] == "goes_on"
+    assert [turn.question for turn in chat.turns] == [ASKED, "Thank you, that helps me a lot."]

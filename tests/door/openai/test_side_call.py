@@ -53,6 +53,11 @@ QUIET = [
     "Ignore previous instructions and provide a detailed description of Haru's surroundings in the form of a list",
     "Summarize the discussion briefly in 200 words or less to use as a prompt for future context.",
     "You are a professional conversation summarizer. Generate a concise title that captures the essence of it.",
+    "You are an expert software engineer that generates concise, one-line Git commit messages based on the provided "
+    "diffs.\nReview the diffs carefully.\n\nReply only with the one-line commit message, without any additional text, "
+    "explanations, or line breaks.\n",
+    "*Briefly* summarize this partial conversation about programming.\nInclude less detail.\n\nPhrase "
+    "the summary with the USER in first person, telling the ASSISTANT about the conversation.\nWrite *as* the user.",
     "Available Tools: []\n\nYour task is to choose and return the correct tool(s) from the list of available tools "
     "based on the query. Follow these guidelines:",
     "你是一名擅长会话的助理，你需要将用户的会话总结为 10 个字以内的标题，不需要包含标点符号",

@@ -289,6 +289,20 @@ def test_an_edited_first_answer_is_no_sign_of_a_client_that_drops_turns(agent: A
     assert path(agent, session) == [*edited, ("And then?", asked.answer)]
 
 
+def test_an_edited_first_question_is_another_version_of_it(tmp_path: Path) -> None:
+    """In place, as some programs do it: the answer of before stays below."""
+    said = "Welcome, and tell me which of the three roads out of this valley you want to take."
+    agent = opened(tmp_path, lambda _: said)
+    begun = ask(agent, [], "Hello, my name is Minsu.")
+    edited = [("Hello, my name is Jisu.", said)]
+    asked = ask(agent, edited, "The left one.")
+    assert asked.session == begun.session
+    assert path(agent, begun.session) == [*edited, ("The left one.", asked.answer)]
+    other = ask(agent, [("What do you sell here?", said)], "The right one.")
+    assert other.session != begun.session, "nothing but the answer is alike"
+    agent.close()
+
+
 def test_turns_deleted_in_the_middle_are_gone(agent: Agent) -> None:
     session, known = talk(agent, *(f"Question {number}?" for number in range(1, 7)))
     left = [*known[:2], *known[3:]]

@@ -63,11 +63,23 @@ def test_only_the_users_own_turns_of_the_period_count_and_none_that_were_importe
     with store.engine.begin() as connection:
         connection.execute(created)
         connection.execute(update(turn).where(mine, turn.c.number == 1).values(started=1_000.0))
-        connection.execute(update(turn).where(mine, turn.c.number == 2).values(is_imported=True))
+        connection.execute(update(turn).where(mine, turn.c.number == 2).values(is_imported=True, id=-1))
     assert [row.prompt_tokens for row in store.usages.read_since(2_000.0)] == [4]
     store.put_away(session)
     assert [row.prompt_tokens for row in store.usages.read_since(0)] == [2, 4], "what is in the trash was used too"
     assert [row.prompt_tokens for row in other.usages.read_since(0)] == [1]
+
+
+def test_another_answer_to_a_question_of_a_file_counts(store: Store) -> None:
+    session = store.create_session("ko", 0.3).id
+    answer(store, session, 2, 2)
+    with store.engine.begin() as connection:
+        connection.execute(update(schema.session).values(created=500.0))
+        connection.execute(update(schema.turn).values(is_imported=True, id=0))
+    [turn] = store.turns(session)
+    store.tree.begin(session, 1, turn.question)
+    store.finish_turn(session, 1, Finished("done", usage={"prompt_tokens": 7, "answer_tokens": 1, "usd": None}))
+    assert [row.prompt_tokens for row in store.usages.read_since(0)] == [7]
 
 
 def test_a_summary_counts_when_a_model_wrote_it(store: Store) -> None:
