@@ -159,7 +159,9 @@ def test_a_user_who_never_answers_keeps_no_place(tmp_path: Path, monkeypatch: py
             elicitation_callback=never,
         )
         assert result.structured_content["status"] == "waiting"
-        assert server.agent.store.turn(result.structured_content["session"], 1).status == "waiting"
+        turn = server.agent.store.turn(result.structured_content["session"], 1)
+        assert turn is not None
+        assert turn.status == "waiting"
     assert door.opened == []
 
 
