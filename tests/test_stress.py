@@ -53,11 +53,11 @@ def test_of_200_summaries_the_newest_are_shown_all_are_counted_and_the_others_a_
     lines = texts(at).splitlines()
     assert "총 요약: 200개 (600턴 압축)" in lines
     assert "원본: 20000자 → 요약: 6000자" in lines
-    assert [line for line in lines if line.startswith("요약 ")] == [f"요약 {n}" for n in range(598, 540, -3)]
+    assert [line for line in lines if line.startswith("요약 ")] == [f"요약 {n}" for n in range(598, 574, -3)]
     at.button(key="more-summaries").click().run()
     lines = texts(at).splitlines()
-    assert [line for line in lines if line.startswith("요약 ")] == [f"요약 {n}" for n in range(598, 480, -3)]
-    assert at.button(key="closer-481").label
+    assert [line for line in lines if line.startswith("요약 ")] == [f"요약 {n}" for n in range(598, 514, -3)]
+    assert at.button(key="closer-517").label
 
 
 def test_few_summaries_offer_no_more(serve: Any) -> None:

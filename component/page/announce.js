@@ -7,6 +7,17 @@ export default function (component) {
   window.gieokEdit = () => component.setTriggerValue("edit", Date.now());
   if (!window.gieokKeys) {
     window.gieokKeys = true;
+    const WRITTEN = '[role="dialog"]:not(.gieok-palette) :is(textarea, input:not([type="range"], [type="checkbox"], [type="radio"]))';
+    const begun = new WeakMap();  // what stood in a field of a window when it was gone to, or was last taken over
+    addEventListener("focusin", ({ target }) => { if (target.matches?.(WRITTEN)) begun.set(target, target.value); }, true);
+    addEventListener("keydown", (event) => {  // what is being written in a window is taken over first: the next Esc closes it
+      const field = event.target;
+      if (!field.matches?.(WRITTEN) || event.isComposing || event.keyCode === 229) return;
+      if (event.key === "Enter") begun.set(field, field.value);
+      if (event.key !== "Escape" || (begun.get(field) ?? field.value) === field.value) return;
+      event.stopImmediatePropagation();
+      field.blur();
+    }, true);
     addEventListener("keydown", (event) => {  // Esc that is meant for a field or a composition stops no answer
       const field = event.target.closest?.("input, textarea");
       const elsewhere = field && !field.closest('[data-testid="stChatInput"]');

@@ -37,7 +37,9 @@ from graph.answer.documents import brought_chars
 from graph.context.turns import CHUNK
 from store import SummaryRow, TurnRow
 
-CARDS = 20
+CARDS, MORE_CARDS = 8, 20
+"""Summaries that the panel has at first, folded but for the newest, and how many more a press brings. What is folded
+is in the page, too, so the first are few."""
 DRAWER = "drawer"
 TABS = ("summaries", "memory", "context", "trace", "evaluation")
 
@@ -188,7 +190,7 @@ def _draw_history(view: View, made: int, prefix: str) -> None:
     with st.expander(view.words("panel.folded", count=made - 1)):  # without a key: drawn again in the same page run
         draw_summaries(view.words, summaries[:-1], left, ways, prefix, brought, pinned)
         if earlier > 0 and view.job is None:
-            _render_older_cards_button(view, size_key, min(earlier, CARDS), prefix)
+            _render_older_cards_button(view, size_key, min(earlier, MORE_CARDS), prefix)
 
 
 def _find_covered(view: View) -> int:
@@ -220,7 +222,7 @@ def _to_turns(view: View) -> Way:
 
 def _render_older_cards_button(view: View, window: str, count: int, prefix: str) -> None:
     def widen() -> None:
-        st.session_state[window] = int(st.session_state.get(window, CARDS)) + CARDS
+        st.session_state[window] = int(st.session_state.get(window, CARDS)) + MORE_CARDS
 
     label = view.words("panel.more", count=count)
     st.button(label, key=f"{prefix}more-summaries", icon=":material/history:", type="tertiary", on_click=widen)

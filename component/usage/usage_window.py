@@ -131,6 +131,7 @@ def _draw_plot(words: Words, days: list[Any], groups: dict[str, UsageSum], measu
         "data": {"values": points},
         "mark": "bar",
         "height": 240,
+        "padding": {"bottom": 4},  # Streamlit leaves a band there
         "encoding": {
             "x": {"field": "day", "type": "ordinal", "title": None, "axis": DAY_AXIS},
             "y": {**value, "title": label},
@@ -139,7 +140,7 @@ def _draw_plot(words: Words, days: list[Any], groups: dict[str, UsageSum], measu
                 "type": "nominal",
                 "title": None,
                 "sort": [*colours, other],
-                "legend": {"orient": "bottom"},
+                "legend": {"orient": "top", "padding": 0, "offset": 12},
             },
             "tooltip": [
                 {"field": "day", "type": "ordinal", "title": words("usage.day")},

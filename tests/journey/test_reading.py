@@ -263,6 +263,28 @@ def test_escape_closes_a_window_whose_focused_part_was_drawn_anew(visit: Visit) 
 
 
 @pytest.mark.usefixtures("own_settings")
+def test_escape_in_a_field_that_was_changed_takes_it_over_and_closes_the_window_only_then(visit: Visit) -> None:
+    page = visit().page
+    page.get_by_role("button", name="설정", exact=True).click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("tab", name="프롬프트").click()
+    field = dialog.get_by_role("spinbutton", name="대화 요약")
+    expect(field).to_have_value("12000")
+    field.fill("900")
+    field.press("Escape")
+    expect(dialog).to_be_visible()
+    expect(dialog.get_by_role("button", name="기본값으로 되돌리기")).to_be_enabled()
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    page.get_by_role("button", name="설정", exact=True).click()
+    dialog.get_by_role("tab", name="프롬프트").click()
+    expect(field).to_have_value("900")
+    field.focus()
+    page.keyboard.press("Escape")  # nothing was written
+    expect(dialog).to_be_hidden()
+
+
+@pytest.mark.usefixtures("own_settings")
 def test_budgets_are_kept_found_by_the_search_and_given_back(visit: Visit) -> None:
     person = visit(390, 844)
     person.page.get_by_role("button", name="사이드바 열기").click()
