@@ -208,7 +208,7 @@ def open_engine(folder: Path) -> Iterator[WorldEngine]:
 def read_answer(messages: list[BaseMessage]) -> str:
     """Stands in for the light call: the thing that the last answer gives, and where."""
     text = str(messages[-1].text)
-    items = re.findall(r"hands you the (.+?)(?: without|\.)", text) + re.findall(r"너에게 (.+?)을 건넨다", text)
+    items = re.findall(r"hands you the (.+?)(?: without|\.(?!\d))", text) + re.findall(r"너에게 (.+?)을 건넨다", text)
     places = re.findall(r"you reach the (.+?)\.", text) + re.findall(r"\*?([^*\n]+?)에 이르자", text)
     place = {"location": places[-1], "location_moved": True} if places else {}
     return json.dumps({**place, **({"items_gained": items[-1:]} if items else {})}, ensure_ascii=False)
