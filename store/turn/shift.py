@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, insert, select, update
+from sqlalchemy import Connection, insert, select, update
 
 from store.database import schema
 from store.path import Path, on_path
@@ -54,7 +54,7 @@ def copy_turn_around(connection: Connection, session_id: str, source: tuple[int,
     connection.execute(update(schema.turn).where(*there).values(**values, is_copy=True))
 
 
-def _move_turn_earlier(row: RowMapping, branch: int) -> dict[str, Any]:
+def _move_turn_earlier(row: Mapping[str, Any], branch: int) -> dict[str, Any]:
     number = row["number"] - 1
     moved = {name: value for name, value in row.items() if name != "id"}
     messages = row["messages"] and [_renumber_message(message, row, branch) for message in row["messages"]]
@@ -62,7 +62,7 @@ def _move_turn_earlier(row: RowMapping, branch: int) -> dict[str, Any]:
     return {**moved, "branch": branch, "number": number, "messages": messages, "report": report, "is_copy": True}
 
 
-def _renumber_message(message: Mapping[str, Any], row: RowMapping, branch: int) -> dict[str, Any]:
+def _renumber_message(message: Mapping[str, Any], row: Mapping[str, Any], branch: int) -> dict[str, Any]:
     """Returns a message of a turn as one of the turn before. Its id changes, too: the next turn of the conversation
     takes the number that the last one had."""
     data, session_id, number = dict(message["data"]), row["session_id"], row["number"] - 1
