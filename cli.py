@@ -266,25 +266,11 @@ def run_eval_command(
         typer.Option(help="End with 1 below this score, 0 to 100.", show_default=False),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the newest unfinished one like this.")] = False,
-    locomo: Annotated[
-        Path | None, typer.Option(help="Instead of scenarios: a file of LoCoMo.", show_default=False)
-    ] = None,
-    longmemeval: Annotated[
-        Path | None, typer.Option(help="Instead of scenarios: a file of LongMemEval.", show_default=False)
-    ] = None,
-    bfcl: Annotated[
-        list[Path] | None,
-        typer.Option(help="Instead of scenarios: a file of BFCL's memory part; repeated for every file."),
-    ] = None,
-    questions: Annotated[
-        int | None, typer.Option(min=1, help="At most so many questions of each data set.", show_default=False)
-    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object instead of a table.")] = False,
     lang: Asked = "auto",
 ) -> None:
     """Say how good the memory is: play recorded conversations, look for planted values, let a model judge."""
     from door.terminal.evaluation import Evaluating, EvaluationOptions
-    from door.terminal.evaluation_public import EvaluatingPublic, PublicWanted
 
     set_up, language = _load_settings_and_language(lang)
     out, err = Console(width=None if sys.stdout.isatty() else PIPE_WIDTH), Console(stderr=True)
@@ -300,24 +286,8 @@ def run_eval_command(
         resume=resume,
         as_json=as_json,
     )
-    public = PublicWanted(
-        locomo=locomo,
-        longmemeval=longmemeval,
-        bfcl=bfcl or (),
-        questions=questions,
-        model=model,
-        rates=rates,
-        judging=judge,
-        live=live,
-        fail_under=fail_under,
-        resume=resume,
-        as_json=as_json,
-    )
     try:
-        if public:
-            code = EvaluatingPublic(set_up, out, err, language).run(public)
-        else:
-            code = Evaluating(set_up, out, err, language).run(wanted)
+        code = Evaluating(set_up, out, err, language).run(wanted)
     except CallerError as error:
         _report_exit_error(error, language)
         raise typer.Exit(2) from error

@@ -728,14 +728,6 @@ class BadScenario(CallerError):
     hint = "Correct it; nothing was run."
 
 
-class BadDataset(CallerError):
-    """A file of a public data set has another shape than expected; ``place`` names index and field."""
-
-    code = "bad_dataset"
-    message = "The data set {file} is not as expected at {place}: {reason}."
-    hint = "Name the file as its authors publish it, under the option of its data set; nothing was run."
-
-
 class EvaluationFailed(CallerError):
     """A turn of a recorded conversation did not end well while it was played."""
 

@@ -1,5 +1,5 @@
 """Evidence: how much of what a question needs stands in our next prompt, in each of its parts, and in plain searches
-with the same number of tokens (``evaluation.public.compare``).
+with the same number of tokens (``bench.public.compare``).
 
 Gieok's own Korean and English data sets are always measured; LoCoMo, LongMemEval and BFCL are not part of Gieok, so
 ``--locomo``, ``--longmemeval`` and ``--bfcl`` name their files. No model is called: summaries and memory are written by
@@ -18,12 +18,12 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from evaluation.public.compare import SIZES, FormOutcome, compare_forms
-from evaluation.public.dataset import own, source
-from evaluation.public.dataset.dataset import Dataset
-from evaluation.public.figure import describe_dataset
-from evaluation.public.share import has_several_places
-from evaluation.public.twenty import play_twenty
+from bench.public.compare import SIZES, FormOutcome, compare_forms
+from bench.public.dataset import own, source
+from bench.public.dataset.dataset import Dataset
+from bench.public.figure import describe_dataset
+from bench.public.share import has_several_places
+from bench.public.twenty import play_twenty
 
 GOLD_SET = "locomo"
 """The data set that the keys ``default_…`` and ``several_places`` are of; without its file, all that was measured."""
@@ -31,14 +31,9 @@ GOLD_SET = "locomo"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of this bench."""
-    parser.add_argument("--locomo", type=Path, help="a file of LoCoMo")
-    parser.add_argument("--longmemeval", type=Path, help="a file of LongMemEval")
-    parser.add_argument(
-        "--bfcl", type=Path, nargs="+", default=(), help="histories and questions of BFCL's memory part"
-    )
+    source.add_arguments(parser)
     parser.add_argument("--own", type=Path, default=own.FOLDER, help="the folder of our own data sets")
     parser.add_argument("--twenty", action="store_true", help="only the play of twenty conversations")
-    parser.add_argument("--questions", type=int, help="at most this many questions of each data set, spread evenly")
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:

@@ -107,6 +107,12 @@ def single(said: list[Said], _: int) -> list[Said]:
     return [("user", "\n\n".join([CARD, *named]))]
 
 
+def risu(said: list[Said], _: int) -> list[Said]:
+    """RisuAI's request: what it says of itself, the card and the start of the chat as system messages, the note behind
+    the history (``sendChat``)."""
+    return [("system", "Write the next scene."), ("system", CARD), ("system", PLACEHOLDER), *said, ("system", NOTE)]
+
+
 def squash(joint: str, text: str) -> Callable[[list[Said], int], list[Said]]:
     return lambda said, _: [*said[:-1], ("user", f"{said[-1][1]}{joint}{text}")]
 
@@ -251,7 +257,7 @@ def translated(text: str) -> str:
 
 HABITS = (
     Habit("plain"),
-    *(Habit(f"last {count}", keep_last(count)) for count in (20, 9, 4, 2)),
+    *(Habit(f"last {count}", keep_last(count)) for count in (20, 10, 9, 4, 2)),
     Habit("window of 8", keep_last(9)),
     Habit("window of 3", keep_last(3)),
     Habit("names", each("*", lambda text: f"Rowan: {text}")),
@@ -265,6 +271,7 @@ HABITS = (
     Habit("note at depth 1", lambda said, turn: merge(put_at(1, "user", NOTE)(said, turn))),
     Habit("strict", strict),
     Habit("single message", single),
+    Habit("RisuAI", risu),
     Habit("text after history", lambda said, _: [*said, ("user", NOTE)]),
     Habit("lore squashed", squash("\n", LORE)),
     Habit("strips thoughts", show=without_thoughts, think=True),

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from bench import models as bench_models
 from evaluation.form import Form
-from evaluation.play import CallCost, play_turns
+from evaluation.play import CallCost, RecordedConversation, play_turns
 from evaluation.probe import has_stale_value, is_value_held
 from evaluation.scenario import RecordedTurn
 from model.modelset import ModelSet
@@ -151,7 +151,7 @@ def planted(language: str) -> list[PlantedFact]:
 def play(models: ModelSet, language: Language, facts: Sequence[PlantedFact]) -> PlayedRecall:
     """Plays the conversation; waits for side work after every turn."""
     turns = [RecordedTurn(user=item.user, answer=item.answer) for item in facts]
-    with play_turns(models, turns, language) as play:
+    with play_turns(models, RecordedConversation(turns, language)) as play:
         usage = [row.usage or {} for row in play.rows]
         costs = play.costs()
         return PlayedRecall(

@@ -10,7 +10,7 @@ import httpx2
 from langchain_core.language_models import BaseChatModel
 
 from model import scripted
-from model.call.client import build_chat_model
+from model.call.client import ModelAddress, build_chat_model
 from model.choice import resolve
 from model.embedded import slot
 from model.embedded.catalogue import QWEN25_CODER
@@ -56,7 +56,11 @@ def _running(url: str, context: int, settings: Settings) -> ModelSet:
     def role(limit: int | None, temperature: float | None) -> BaseChatModel:
         body = {**slot.CALL, "seed": SEED, **(sampling.body() if sampling else {})}
         return build_chat_model(
-            url, "", "model", settings=settings, extra_body=body, max_tokens=limit, temperature=temperature
+            ModelAddress(url, "", "model"),
+            settings=settings,
+            extra_body=body,
+            max_tokens=limit,
+            temperature=temperature,
         )
 
     return ModelSet(

@@ -16,7 +16,7 @@ import numpy as np
 
 import settings
 from model.embedding import Vectors
-from retrieval.change import SourceFile, stage_file
+from retrieval.change import LibraryChange, SourceFile, stage_file
 from retrieval.index import search
 from retrieval.index.published import Shelf
 from retrieval.index.row import LibraryRows, RevisionState, embedded_text, passage_row
@@ -114,7 +114,7 @@ def _published(shelf: Shelf, given: GivenVectors, number: int) -> float:
     data = f"# New {number}\n\nA new passage.".encode()
     staged = stage_file(SourceFile(f"new{number}.md", f"upload:new{number}.md", lambda: data), data, None, len(data))
     shelf.rows.keep_vectors([hash_text(text) for text in staged.texts()], given.passages(staged.texts()), given.name)
-    return _spent(partial(shelf.publish, [staged]))
+    return _spent(partial(shelf.publish, LibraryChange([staged])))
 
 
 def _bytes(folder: Path, count: int) -> dict[str, float]:

@@ -182,48 +182,50 @@ def play_scenario(
     ``heard`` is called with the number of every turn that was played. Raises ``Stopped`` when ``stop`` says so between
     two turns, and ``EvaluationFailed`` when a turn does not end well.
     """
-    with play_turns(
-        models,
-        scenario.turns,
-        scenario.language,
-        rate,
-        user=scenario.user,
-        others=scenario.others,
-        asked_at=scenario.query.at,
-        stop=stop,
-        heard=heard,
-    ) as play:
+    recorded = RecordedConversation(
+        scenario.turns, scenario.language, scenario.query.at, user=scenario.user, others=scenario.others
+    )
+    with play_turns(models, recorded, rate, stop=stop, heard=heard) as play:
         yield play
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedConversation:
+    """What is played: the turns of ``user``, after those of ``others``. ``asked_at``: the time of the next prompt;
+    None: the machine's."""
+
+    turns: Sequence[RecordedTurn]
+    language: Language
+    asked_at: datetime | None = None
+    user: str = USER
+    others: Sequence[OtherConversation] = ()
 
 
 @contextmanager
 def play_turns(
     models: ModelSet,
-    turns: Sequence[RecordedTurn],
-    language: Language,
+    recorded: RecordedConversation,
     rate: float = 0.3,
     *,
-    user: str = USER,
-    others: Sequence[OtherConversation] = (),
-    asked_at: datetime | None = None,
     stop: Callable[[], bool] = lambda: False,
     heard: Callable[[int], None] = lambda number: None,
 ) -> Iterator[Play]:
-    """Plays recorded turns; as ``play_scenario``. ``asked_at``: the time of the next prompt; None: the machine's."""
+    """Plays recorded turns; as ``play_scenario``."""
+    language, asked_at = recorded.language, recorded.asked_at
     settings = {"titles": False, "retrieval": False, "memory": True, "database_url": None, "redis_url": None}
     with tempfile.TemporaryDirectory(prefix="gieok-evaluation-") as folder:
         agent = open_agent(load_settings(data_dir=Path(folder), **settings), lambda: models)
         try:
-            for other in others:
+            for other in recorded.others:
                 session = agent.store.create_session(language, rate).id
                 _run_recorded_turns(
                     replace(agent, user=other.user), session, models, other.turns, stop, lambda number: None
                 )
-            agent, began = replace(agent, user=user), time.monotonic()
+            agent, began = replace(agent, user=recorded.user), time.monotonic()
             session = agent.store.create_session(language, rate).id
-            _run_recorded_turns(agent, session, models, turns, stop, heard)
+            _run_recorded_turns(agent, session, models, recorded.turns, stop, heard)
             shown = agent if asked_at is None else replace(agent, now=partial(add_zone, asked_at))
-            yield Play(shown, session, language, models, len(turns), time.monotonic() - began)
+            yield Play(shown, session, language, models, len(recorded.turns), time.monotonic() - began)
         finally:
             agent.close()
 

@@ -1,7 +1,8 @@
 """The host of foreign tools: the programs (MCP servers) that the user set up, and their tools for the agent.
 
-Public: ``McpHost`` (all servers of one process), ``ServerState`` (what the page shows of one), ``ServerEntry``
-``Servers`` (the file that names them), ``Utility`` (how a server reaches our utility model).
+Shows ``McpHost`` (all servers of one process), ``ServerState`` (what the page shows of one), ``ServerEntry``,
+``Servers`` (the file that names them) and ``Utility`` (how a server reaches our utility model).
+May import ``store``, ``model.call`` and ``text``, and the package of MCP.
 """
 
 from host.entry import ServerEntry, Utility

@@ -1,5 +1,8 @@
 """Documents: load, split, embed, index, search, and the loop that answers from them (specification 7, design 7).
 
+Shows ``library.Library`` and what it returns to the graph, the page and the doors; ``batch`` to the terminal.
+May import ``store``, ``model``, ``prompt``, ``text`` and ``settings``.
+
 Names are imported on first use: the process that reads documents (``retrieval.read.child``) needs none of them and
 starts five times as fast without them.
 """

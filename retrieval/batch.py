@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -19,6 +18,7 @@ from retrieval.read.site import Page
 POLL_SECONDS = 2.0
 """Seconds between two checks of the files while watching."""
 NICE = 10
+"""What is added to the priority number of a process, or a thread, that indexes: answers go first."""
 
 
 def index_paths(
@@ -30,20 +30,15 @@ def index_paths(
     stop: threading.Event | None = None,
     watch: bool = False,
     follow_links: bool = False,
-    polite: bool = True,
 ) -> Iterator[Added]:
     """Adds the paths to the library and yields the outcome of each pass: of one pass, or with ``watch`` of one more
     after every change of a file, until ``stop`` is set. Only the first pass reads web pages.
 
-    ``follow_links``: see ``Library.add``. ``polite``: lowers the priority of this process, so that it does not slow an
-    answer that runs meanwhile. Raises what ``Library.add`` raises; a path that does not exist is listed as failed. With
-    ``watch``, ``EmbeddingFailed`` and ``LibraryBusy`` are not raised: the first of several equal errors is yielded as a
-    failure without a name, and every later check tries again.
+    ``follow_links``: see ``Library.add``. Raises what ``Library.add`` raises; a path that does not exist is listed as
+    failed. With ``watch``, ``EmbeddingFailed`` and ``LibraryBusy`` are not raised: the first of several equal errors is
+    yielded as a failure without a name, and every later check tries again.
     """
     halt = stop or threading.Event()
-    if polite:
-        with contextlib.suppress(OSError):
-            os.nice(NICE)
     last_fault, targets = "", [*paths]
     files = [path for path in paths if isinstance(path, Path)]
     while True:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -131,6 +131,20 @@ class Staged:
         return [build_heading_text(self.title, piece.path, piece.text) for piece in self.pieces]
 
 
+@dataclass(frozen=True, slots=True)
+class LibraryChange:
+    """What one publication changes of the documents. ``staged``: those that come or come anew; ``removed``: ids of
+    those that go; ``retyped``, ``moved``: new types and collections, by id."""
+
+    staged: Sequence[Staged] = ()
+    removed: Sequence[int] = ()
+    retyped: Mapping[int, DocType] = field(default_factory=dict)
+    moved: Mapping[int, Collection] = field(default_factory=dict)
+
+
+NO_CHANGE = LibraryChange()
+
+
 class Cancelled(Exception):
     """The addition was stopped."""
 
@@ -236,11 +250,12 @@ class Addition:
         """Publishes a long document by its words, embeds it, and publishes its vectors as they come. A document that is
         not embedded to its end is removed again."""
         self._flush()
-        self.publish([staged], by_words=True)
+        self.publish(LibraryChange([staged]), by_words=True)
         try:
             self._embed(staged, at, publish=True)
         except (Cancelled, Stopped, DocumentError, EmbeddingFailed):
-            self.publish(removed=[known.id for known in self.rows.find_known_files([staged.source.key]).values()])
+            known = self.rows.find_known_files([staged.source.key]).values()
+            self.publish(LibraryChange(removed=[file.id for file in known]))
             raise
         self._names["added"].append(staged.source.name)
         self._passages += len(staged.pieces)
@@ -291,7 +306,7 @@ class Addition:
 
     def _flush(self) -> None:
         if self._ready:
-            self.publish(self._ready)
+            self.publish(LibraryChange([*self._ready]))
             self._ready.clear()
         self._last = time.monotonic()
 

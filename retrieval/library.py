@@ -22,7 +22,16 @@ from retrieval.answer.loop import CALLS, LookUpOptions, look_up
 from retrieval.answer.quote import quote_section
 from retrieval.calculation.answer import answer_by_table
 from retrieval.calculation.query import TableResult, is_named
-from retrieval.change import UPLOAD, Added, AddingProgress, Addition, SourceFile, Upload, list_source_files
+from retrieval.change import (
+    UPLOAD,
+    Added,
+    AddingProgress,
+    Addition,
+    LibraryChange,
+    SourceFile,
+    Upload,
+    list_source_files,
+)
 from retrieval.document import (
     EVERYBODYS,
     Collection,
@@ -188,7 +197,7 @@ class Library:
     def remove(self, *documents: int) -> None:
         """Removes documents with their passages. Raises ``DocumentUnknown`` without removing any."""
         if documents:
-            self._shelf.publish(removed=[document.id for document in self._find_documents(documents)])
+            self._shelf.publish(LibraryChange(removed=[document.id for document in self._find_documents(documents)]))
 
     def reindex(
         self,
@@ -216,13 +225,13 @@ class Library:
     def set_type(self, document: int, doc_type: DocType) -> None:
         """Sets whether a document is FAQ or guide; nothing is embedded again."""
         self.document(document)
-        self._shelf.publish(retyped={document: doc_type})
+        self._shelf.publish(LibraryChange(retyped={document: doc_type}))
 
     def move(self, collection: Collection, *documents: int) -> None:
         """Moves documents into another collection; nothing is embedded again."""
         self._find_documents(documents)
         if documents:
-            self._shelf.publish(moved=dict.fromkeys(documents, collection))
+            self._shelf.publish(LibraryChange(moved=dict.fromkeys(documents, collection)))
 
     @property
     def has_orphans(self) -> bool:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import Connection
 
-from retrieval.change import Staged
-from retrieval.document import Collection, DocType
+from retrieval.change import LibraryChange, Staged
 from retrieval.index.row import LibraryRows, Slot, embedded_text, passage_row
 from retrieval.index.sheet import build_sheet_rows, drop_sheets, put_sheets
 from store import Store
@@ -25,25 +24,20 @@ class LibraryPlan:
         store: Store,
         slots: Sequence[Slot],
         next_id: int,
-        *,
-        staged: Sequence[Staged] = (),
-        removed: Sequence[int] = (),
-        retyped: Mapping[int, DocType] | None = None,
-        moved: Mapping[int, Collection] | None = None,
+        change: LibraryChange,
     ) -> None:
-        """``slots``, ``next_id``: of the revision before the change; ``retyped``, ``moved``: the new types and
-        collections by document id."""
+        """``slots``, ``next_id``: of the revision before the change."""
         self.next_id = next_id
         self.texts: dict[str, str] = {}
         self._documents: list[dict[str, Any]] = []
         self._rows: list[dict[str, Any]] = []
         self._collections: dict[int, str] = {}
         self._sheets: list[dict[str, Any]] = []
-        self._retyped, self._moved = dict(retyped or {}), dict(moved or {})
-        newest = {file.source.key: file for file in staged}  # a file given twice counts once: the later one
+        self._retyped, self._moved = change.retyped, change.moved
+        newest = {file.source.key: file for file in change.staged}  # a file given twice counts once: the later one
         known = rows.find_known_files(list(newest))
         old_ids = [known[key].id for key in newest if key in known]
-        self._replaced = [*old_ids, *removed]
+        self._replaced = [*old_ids, *change.removed]
         with store.transaction() as connection:
             old_passages = rows.of_document(connection, self._replaced)
         for file in newest.values():

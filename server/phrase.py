@@ -375,53 +375,6 @@ PHRASES: dict[str, tuple[str, str]] = {
     "eval.form.observations": ("관찰 기록", "observations"),
     "eval.form.all": ("모두", "all together"),
     "eval.form.full": ("전체 대화", "full history"),
-    "eval.form.all_recall": ("모두 + 지난 턴 검색", "all with recall_turns"),
-    # eval: public data sets
-    "eval.public.begun": ("질문 {questions}개로 잽니다. 기록: {file}", "{questions} questions. Kept in {file}"),
-    "eval.public.failed": (
-        "대화 {name}은(는) {turn}번째 턴이 끝나지 않아 건너뜁니다.",
-        "The conversation {name} is left out, because its turn {turn} did not end well.",
-    ),
-    "eval.public.no_limit": (
-        "--fail-under는 공개 데이터에 쓸 수 없습니다. 빼고 다시 실행하세요.",
-        "--fail-under means nothing for public data. Leave it out.",
-    ),
-    "eval.public.together": ("적대적 질문을 뺀 전체", "all but adversarial"),
-    "eval.public.category": ("분류", "category"),
-    "eval.public.questions": ("질문", "questions"),
-    "eval.public.verbatim": ("원문 그대로", "word for word"),
-    "eval.public.facts": ("사실 모두", "all facts"),
-    "eval.public.without_facts": ("사실 없음", "without facts"),
-    "eval.public.tokens": ("토큰", "tokens"),
-    "eval.public.p50": ("p50 ms", "p50 ms"),
-    "eval.public.p95": ("p95 ms", "p95 ms"),
-    "eval.public.f1": ("F1", "F1"),
-    "eval.public.judged": ("채점", "judge"),
-    "eval.public.unscored": ("점수 없음", "unscored"),
-    "eval.public.about": (
-        "«원문 그대로»와 «사실 모두»는 질문의 근거가 된 턴 가운데 프롬프트에 남은 비율입니다. "
-        "사실이 없는 턴은 «사실 모두»에서 뺐습니다.",
-        "«word for word» and «all facts» are shares of the turns that hold the answers; turns without facts do not "
-        "count in the latter.",
-    ),
-    "eval.public.wrong_gold": (
-        "이 데이터의 정답 {questions}개 가운데 {wrong}개가 틀렸다고 알려져 있습니다({source}). "
-        "{ceiling}보다 높은 점수는 의미가 없습니다.",
-        "Of the {questions} answers of this data {wrong} are known to be wrong ({source}): a score above {ceiling} "
-        "means nothing.",
-    ),
-    "eval.public.without_gold": (
-        "근거가 되는 턴이 적혀 있지 않은 질문: {count}개",
-        "Questions for which the data names no turn: {count}",
-    ),
-    "eval.public.unknown_gold": (
-        "데이터가 근거로 적었지만 대화에 없는 턴: {count}개",
-        "Turns that the data names and the conversation does not have: {count}",
-    ),
-    "eval.public.shortened": (
-        "너무 길어서 뒷부분을 자른 턴: {count}개",
-        "Turns that were too long and were cut: {count}",
-    ),
     # chat
     "chat.welcome": (
         "{name}와 대화합니다. /help 도움말, Ctrl-C 답변 멈춤, Ctrl-D 끝내기",

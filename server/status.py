@@ -174,7 +174,6 @@ TABLE: dict[type[GieokError], ErrorStatus] = {
     errors.FileTaken: CONFLICT,
     errors.FileUnwritten: BAD,
     errors.BadScenario: BAD,
-    errors.BadDataset: BAD,
     errors.EvaluationFailed: FAULT,
     errors.PresetTaken: CONFLICT,
     errors.PresetUnknown: UNKNOWN,

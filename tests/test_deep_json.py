@@ -11,7 +11,6 @@ from typing import Any, cast
 import pytest
 
 from evaluation import record
-from evaluation.public import record as public_record
 from graph.answer.text_call import _read_parameter
 from memory.key import Scope
 from memory.redis.working_memory import WorkingMemory
@@ -64,7 +63,6 @@ READERS: dict[str, tuple[Callable[[Path], object], object]] = {
     "card of a world": (lambda folder: CardFiles(write(folder / "w" / CARD).parents[1]).read("w"), None),
     "plan of an evaluation": (lambda folder: record._digest_of(write(folder / record.PLAN).parent), ""),
     "line of an evaluation": (lambda _: record._parse_record_line(DEEP.encode()), None),
-    "line of a public evaluation": (lambda _: public_record._parse_row_line(DEEP.encode()), None),
     "documents of the product": (find_docs, True),
     "copy of a memory": (read_copy, None),
 }

@@ -14,6 +14,7 @@ from typer.main import get_command
 
 import settings
 from cli import application
+from tests import limits
 
 ROOT = Path(__file__).parent.parent
 TABLES = ("docs/settings.md", "docs/settings.ko.md")
@@ -125,6 +126,17 @@ def test_both_languages_of_the_comparison_name_the_same_tests_and_sources() -> N
 
 def test_the_changelog_has_a_section_for_what_is_not_released() -> None:
     assert re.search(r"^## Unreleased\n\n- ", read("CHANGELOG.md"), re.MULTILINE)
+
+
+def test_the_page_of_limits_is_what_the_code_has() -> None:
+    assert limits.PAGE.read_text("utf-8") == limits.render_page(), "python -m tests.limits writes it"
+
+
+def test_a_limit_is_a_number_under_a_name_that_says_so() -> None:
+    source = 'MOST_TURNS = 3\n"""Turns; more are left out."""\nNAME = 4\n_MOST = 5\nMOST_CHARS = 2 * MOST_TURNS\n'
+    read_limits = limits.read_limits("a/b.py", source + 'MOST = "many"\n')
+    found = [(limit.name, limit.value, limit.what) for limit in read_limits]
+    assert found == [("MOST_TURNS", "3", "Turns"), ("MOST_CHARS", "`2 * MOST_TURNS`", "")]
 
 
 def write() -> None:

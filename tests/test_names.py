@@ -22,7 +22,10 @@ WORDS = {
     *("request", "door", "mark", "world", "story", "block", "entry"),
 }
 CHANGES = 25
-ROOMS = ("component", "door", "evaluation", "graph", "memory", "server", "store", "text", "world")
+ROOMS = (
+    *("component", "door", "evaluation", "graph", "history", "host", "memory", "model", "retrieval"),
+    *("server", "store", "text", "world"),
+)
 NAME = re.compile(r"`([a-z_]\w*(?:\.\w+)+)`")
 LINK = re.compile(r"\[(?:`([\w.]+)`|[^\]]*)\]\((?!https?:|#)([^)#]+)\)")
 

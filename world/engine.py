@@ -97,11 +97,6 @@ class RecognisedRequest:
         told = self.told_numbers or range(self.number - len(self.told_story.turns), self.number)
         return (*told, self.number)
 
-    @property
-    def continues(self) -> bool:
-        """Whether the answer of the turn goes on."""
-        return bool(self.told_story.before) and not self.told_story.tools
-
 
 @dataclass(frozen=True, slots=True)
 class Prompted:
@@ -448,6 +443,10 @@ class WorldEngine:
             if not left:
                 rows.set_finding(finding.id, "dismissed")
         self._extractor.take_in_edit(node)
+
+    def render_story(self, node: StoryNode) -> str:
+        """Returns the story up to this turn as story.md tells it."""
+        return self._extractor.story(node).whole.strip()
 
     @property
     def files(self) -> WorldFiles:

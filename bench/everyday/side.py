@@ -16,12 +16,12 @@ from langchain_openai import ChatOpenAI
 
 from bench.everyday.conversation import Conversation
 from bench.everyday.when import said
-from evaluation.public import twenty
-from evaluation.public.dataset.own import load_own_sets
-from evaluation.public.stored import store_sessions
+from bench.public import twenty
+from bench.public.dataset.own import load_own_sets
+from bench.public.stored import store_sessions
 from graph.turn.agent import Agent, open_agent
 from graph.turn.event import Done, Failed, Token
-from model.call.client import build_chat_model
+from model.call.client import ModelAddress, build_chat_model
 from model.choice import resolve
 from model.modelset import ModelSet
 from retrieval.product_docs import first_run
@@ -37,7 +37,7 @@ SYSTEM = {
     "en": "You are a helpful assistant.\nAnswer briefly, in English.",
 }
 EARLIER = 10
-"""Conversations that a user may have had before: the first of ``evaluation.public.twenty``."""
+"""Conversations that a user may have had before: the first of ``bench.public.twenty``."""
 PATIENCE = 600.0
 """Seconds that side work may take after a conversation, before the other side begins."""
 
@@ -87,9 +87,12 @@ def plain(settings: Settings, folder: Path) -> Iterator[Side]:
     chosen = fresh(settings, folder)
     server = resolve.find_endpoint(chosen)
     model = build_chat_model(
-        server.url, server.key, server.chat_model, settings=chosen, extra_body=CARD, max_tokens=chosen.answer_tokens,
+        ModelAddress(server.url, server.key, server.chat_model),
+        settings=chosen,
+        extra_body=CARD,
+        max_tokens=chosen.answer_tokens,
         temperature=TEMPERATURE,
-    )  # fmt: skip
+    )
     yield lambda conversation: _by_chat(model, conversation)
 
 

@@ -18,7 +18,7 @@ from bench.messy.stream_case import CASES, Case
 from errors import GieokError
 from graph.answer.reader import AnswerReader
 from graph.tool.tool_call import calls_of
-from model.call.client import build_chat_model
+from model.call.client import ModelAddress, build_chat_model
 from model.call.stream import cut_off, read_token_usage, stream_answer, sum_chunks
 from settings import load_settings
 
@@ -62,7 +62,9 @@ def read_case(case: Case) -> Outcome:
 
 def read_answer(url: str, case: Case) -> Outcome:
     """Asks the server once, as a turn of a conversation does."""
-    model = build_chat_model(url, "key", "recorded", settings=load_settings(model_timeout=5, model_retries=0))
+    model = build_chat_model(
+        ModelAddress(url, "key", "recorded"), settings=load_settings(model_timeout=5, model_retries=0)
+    )
     shown, thoughts, chunks = list[str](), list[str](), []
 
     def think(text: str, seconds: float, *, moved: bool) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import streamlit as st
 
 from component.answer.turn_editor import count_later_turns, is_editing_turn, open_turn_editor
-from component.page.view import View, run_page_action, show_session
+from component.chat.jump import jump_to_turn
+from component.page.view import View, run_page_action, show_session, try_page_action
 from component.panel.summarise import ask_summarise
 from component.widget.copy_button import copy_button
 from component.widget.markdown import escape_markdown
@@ -20,7 +22,18 @@ from store.search.turn_index import FINISHED
 from store.tree import Alternatives
 
 NOTING = "noting"
+REMOVED = "removed-turn"
 _THUMBS = ("down", "up")
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedTurn:
+    """The turn that was last taken out on this page: its place, and the path of the conversation without it."""
+
+    session: str
+    number: int
+    branch: int
+    path: tuple[tuple[int, int], ...]
 
 
 def draw_actions(view: View, turn: TurnRow, facts: str, versions: Alternatives | None) -> None:
@@ -67,6 +80,12 @@ def draw_actions(view: View, turn: TurnRow, facts: str, versions: Alternatives |
         if number > 1:
             label = words("turn.take_back.later", count=later) if later else words("turn.take_back")
             choices["take_back"] = MenuItem(label, "undo", partial(take_back_turn, turn))
+        if number and later:
+            choices["remove"] = MenuItem(
+                words("turn.remove"),
+                "delete",
+                partial(remove_chat_turn, turn, number + later),
+            )
         draw_overflow(f"more-{number}", choices, disabled=busy)
     _draw_note(view, turn)
 
@@ -120,6 +139,39 @@ def pin_turn(turn: TurnRow, pinned: bool) -> None:
 def take_back_turn(turn: TurnRow) -> None:
     """Takes a turn back, with those that came after it."""
     run_page_action(partial(resource.find_page_agent().take_back, turn.session_id, turn.number, turn.branch))
+
+
+def remove_chat_turn(turn: TurnRow, count: int) -> None:
+    """Takes one turn out and keeps the later ones; the page shows the place where it stood, with the way back.
+    ``count``: how many turns the conversation has."""
+    agent, session_id, number = resource.find_page_agent(), turn.session_id, turn.number
+    branch = agent.remove_turn(session_id, number, turn.branch)
+    jump_to_turn(session_id, min(number, count - 1), count - 1)
+    path = tuple(agent.store.session(session_id).path)
+    st.session_state[REMOVED] = RemovedTurn(session_id, number, branch, path)
+
+
+def draw_removed(view: View, number: int) -> None:
+    """Draws before turn ``number`` that another one was taken out there, with the button that brings it back: until the
+    conversation goes another way."""
+    removed: RemovedTurn | None = st.session_state.get(REMOVED)
+    session = view.session
+    if session is None or removed is None or (removed.session, removed.path) != (session.id, tuple(session.path)):
+        return
+    if min(removed.number, session.turn_count) != number:
+        return
+    words = view.words
+    with st.container(key="removed", horizontal=True, vertical_alignment="center", gap="small"):
+        text = escape_markdown(words("turn.removed", number=removed.number))
+        st.caption(f":material/delete: {text}", width="content")
+        back = partial(_bring_back_turn, removed, session.turn_count + 1)
+        icon = ":material/undo:"
+        st.button(words("session.undo"), key="removed-back", icon=icon, on_click=back, disabled=view.job is not None)
+
+
+def _bring_back_turn(removed: RemovedTurn, count: int) -> None:
+    if try_page_action(partial(resource.find_page_agent().switch, removed.session, removed.number, removed.branch)):
+        jump_to_turn(removed.session, removed.number, count)
 
 
 def fork_turn(turn: TurnRow) -> None:

@@ -8,6 +8,7 @@ from functools import partial
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from component.answer.action import draw_removed
 from component.answer.live import LiveAnswerView
 from component.chat.continued import draw_continued
 from component.chat.invitation import draw_invitation
@@ -23,7 +24,7 @@ from component.chat.other_program import draw_elsewhere
 from component.chat.turn import draw_question, render_chat_turn
 from component.memory.answer_value import read_given_texts
 from component.memory.turn_change import find_changes
-from component.page.view import DRAFT, View, follows_end, run_page_action, take_page_error, to_newest
+from component.page.view import View, follows_end, return_to_input, run_page_action, take_page_error, to_newest
 from component.sidebar.trash import draw_deleted
 from component.widget.failure import draw_error, show_error_toast
 from component.widget.markdown import escape_markdown, shorten_text
@@ -99,6 +100,7 @@ def _draw_turns(view: View, turns: list[TurnRow], elsewhere: bool, story: WorldV
         given = read_given_texts(view, turns) if story is None else {}
         for turn in turns:
             last = job is None and turn is turns[-1] and not is_showing_earlier_turns(view)
+            draw_removed(view, turn.number)
             if elsewhere and turn is turns[-1]:
                 draw_question(view, turn.question, str(turn.number), turn.files, turn.number)
                 draw_elsewhere(view, turn)
@@ -230,7 +232,7 @@ def _draw_refused(view: View, session: str, refused: RefusedMessage) -> None:
 
 
 def _to_draft(view: View, refused: RefusedMessage) -> None:
-    st.session_state[DRAFT] = refused.text
+    return_to_input(refused.text)
     run_page_action(partial(view.jobs.dismiss, view.session_id or ""))
 
 

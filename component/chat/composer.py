@@ -21,7 +21,7 @@ from component.documents.adding import (
     upload_limit,
 )
 from component.documents.reach import draw_reach
-from component.page.view import DRAFT, RETURNED, View, run_page_action
+from component.page.view import DRAFT, GIVEN_BACK, RETURNED, View, return_to_input, run_page_action
 from component.work import resource
 from component.world.view import WorldView, expect_message, look_at_newest
 from errors import GieokError
@@ -125,6 +125,7 @@ def _submit_chat_message(view: View) -> None:
     """Sends the typed message. Files belong to this conversation only, and the text is sent once they are read; beside
     a file that cannot be read it goes back into the input."""
     value = st.session_state[DRAFT]
+    st.session_state.pop(GIVEN_BACK, None)
     _forget_refused()
     text = str(value.text if isinstance(value, ChatInputValue) else value or "")
     files = [file for file in value.files if file.name] if isinstance(value, ChatInputValue) else []
@@ -146,7 +147,8 @@ def _submit_chat_message(view: View) -> None:
     found = sort_files(files, view.status.models, waiting)
     if found.errors:  # nothing is sent without a file that belongs to it
         if text:
-            st.session_state[RETURNED], text = text, ""
+            return_to_input(text)
+            text = ""
         st.session_state[REFUSED] = (view.session_id or "", found.errors)
         if not found.documents and not found.images:
             return
@@ -178,5 +180,5 @@ def _attach_to_message(view: View, text: str, found: SortedFiles) -> None:
         if question is not None:
             question.withdraw()
         if text.strip():
-            st.session_state[RETURNED] = text
+            return_to_input(text)
         raise

@@ -3,6 +3,20 @@
 const CHAT = '[class*="st-key-chat-"]';
 const TURN = /st-key-(?:question|answer)-(\d+)(?:\s|$)/;
 
+const TARGET = 24;  // px: the least that a finger or an unsteady hand meets (WCAG 2.2, 2.5.8)
+const KINDS = ["raw", "found", "summary", "none", "plain"];  // the most that was given of a turn, first
+
+// As many marks as have room, each for several of those that the page sends where these are more.
+const fit = (marks, height) => {
+  const count = Math.min(marks.length, Math.max(1, Math.floor(height / TARGET)));
+  return Array.from({ length: count }, (_, at) => {
+    const some = marks.slice(Math.floor((at * marks.length) / count), Math.floor(((at + 1) * marks.length) / count));
+    const [first, , , label] = some[0];
+    const last = some.at(-1)[1];
+    return { first, last, kind: KINDS.find((kind) => some.some((mark) => mark[2] === kind)), label };
+  });
+};
+
 const describe = (mark, words) => {
   const turns = mark.first === mark.last
     ? words.one.replace("{number}", mark.first)
@@ -27,10 +41,12 @@ const fillMark = (button, mark, words) => {
 };
 
 // Marks that are there stay: one that is pressed while the page is drawn must not go away under the press.
-const fill = (map, marks, words) => {
+const fill = (map) => {
+  const { words } = map;
+  const marks = fit(map.marks, map.clientHeight);
   while (map.children.length > marks.length) map.lastChild.remove();
   while (map.children.length < marks.length) map.append(makeMark());
-  marks.forEach(([first, last, kind, label], at) => fillMark(map.children[at], { first, last, kind, label }, words));
+  marks.forEach((mark, at) => fillMark(map.children[at], mark, words));
   map.setAttribute("aria-label", words.title);
 };
 
@@ -93,12 +109,15 @@ const follow = (map) => {
   document.addEventListener("scroll", look, { capture: true, passive: true });  // the conversation may be drawn anew
   window.addEventListener("resize", look);
   const grown = new ResizeObserver(look);
+  const resized = new ResizeObserver(() => { fill(map); look(); });
+  resized.observe(map);
   const turns = document.querySelector(".st-key-turns");
   if (turns) grown.observe(turns);
   map.stop = () => {
     document.removeEventListener("scroll", look, { capture: true });
     window.removeEventListener("resize", look);
     grown.disconnect();
+    resized.disconnect();
     cancelAnimationFrame(waiting);
   };
   look();
@@ -109,7 +128,8 @@ export default function (component) {
   const root = component.parentElement;
   const map = (root.gieokMap ??= makeMap(root));
   map.component = component;
-  fill(map, marks, words);
+  Object.assign(map, { marks, words });
+  fill(map);
   follow(map);
   return () => map.stop();
 }

@@ -13,7 +13,7 @@ from functools import partial
 import streamlit as st
 
 from component.page import window
-from component.page.view import RETURNED, View, return_chat_message, to_newest
+from component.page.view import View, return_chat_message, return_to_input, to_newest
 from component.widget.copy_button import copy_button
 from component.widget.failure import draw_error, render_raised_error
 from component.widget.markdown import escape_markdown, fix_markdown
@@ -52,7 +52,7 @@ def ask_side_question(view: View, question: str) -> None:
             raise hindrance
         earlier = _find_side_call(str(view.session_id))
         if question.strip() and earlier is not None and not _has_failed(earlier):
-            st.session_state[RETURNED] = typed
+            return_to_input(typed)
             window.open_page_window(NAME, earlier.id)
             return
         if question.strip():

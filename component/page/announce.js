@@ -95,6 +95,15 @@ export default function (component) {
     const phone = innerWidth <= 768 || matchMedia("(pointer: coarse)").matches;  // its keyboard would cover the page
     if (!phone) write('[data-testid="stChatInput"] textarea:not([disabled])', PATIENCE, true);
   }
+  const [mark, text] = data.back;
+  const input = document.querySelector('[data-testid="stChatInput"] textarea');
+  if (mark && input && window.gieokBack !== mark) {  // once, and never over what was typed meanwhile
+    window.gieokBack = mark;
+    if (!input.value) {
+      Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, "value").set.call(input, text);
+      input.dispatchEvent(new Event("input", { bubbles: true }));  // React takes over what such an event announces
+    }
+  }
   const scheme = () => {
     const app = document.querySelector(".stApp");
     const now = app ? getComputedStyle(app).colorScheme : "";

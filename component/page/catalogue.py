@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from errors import GieokError
+from graph.context.turns import CHUNK
 from text.hangul import fit_particles
 
 Language = Literal["ko", "en"]
@@ -25,6 +26,8 @@ _PLACE = re.compile(r"\{(\w+)[^{}]*\}")
 _FORMS = re.compile(r"\(([\w, ]*)\|([\w, ]*)\)")
 """Two forms of a word: of one, and of any other number."""
 _FOLDER = Path(__file__).parent / "text"
+_CONSTANT: Mapping[str, object] = {"chunk": CHUNK}
+"""Values that every sentence may name: the turns of a summary."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,7 @@ class Words:
         return catalogue.get(f"{key}.one", catalogue[key]) if is_one else catalogue[key]
 
     def _fill_template(self, template: str, values: Mapping[str, object]) -> str:
+        values = {**_CONSTANT, **values}
         text = _choose_number_forms(template, values).format(**values)
         return fit_particles(text) if self.language == "ko" else text
 
@@ -115,5 +119,6 @@ def _collect_english_texts(error: type[GieokError]) -> dict[str, str]:
     if error.single:
         texts[f"error.{error.code}.one"] = error.single
     for below in error.__subclasses__():
-        texts |= _collect_english_texts(below)
+        if below.__module__ == error.__module__:  # benches have errors of their own
+            texts |= _collect_english_texts(below)
     return texts

@@ -33,7 +33,7 @@ const make = () => {
 };
 
 const find = (state) => {
-  const { items, turns, words } = state.component.data;
+  const { items, turns, removable, words } = state.component.data;
   const query = state.input.value.trim();
   const parts = query.replace(/^\//, "").toLocaleLowerCase().split(/\s+/).filter(Boolean);
   const shown = items.filter((item) => {
@@ -44,6 +44,12 @@ const find = (state) => {
   const number = /^#?(\d{1,6})$/.exec(query)?.[1];
   if (number && Number(number) >= 1 && Number(number) <= turns) {
     shown.unshift({ id: `turn-${Number(number)}`, label: words.turn.replace("{number}", Number(number)), icon: "my_location" });
+  }
+  const removed = removable ? /(?:^|\D)(\d{1,6})$/.exec(query)?.[1] : "";
+  if (removed && Number(removed) >= 1 && Number(removed) <= turns) {
+    const label = words.remove.replace("{number}", Number(removed));
+    const item = { id: `remove-${Number(removed)}`, label, icon: "delete" };
+    if (parts.every((part) => label.toLocaleLowerCase().includes(part.replace(/^#/, "")))) shown.splice(number ? 1 : 0, 0, item);
   }
   const side = items.some((item) => item.id === "side") && /^\/?btw\s+(.+)$/i.exec(query)?.[1];
   if (side) shown.unshift({ id: "side", label: words.side.replace("{text}", () => side), icon: "chat_bubble", text: side });

@@ -14,7 +14,7 @@ from typing import Any
 
 import streamlit as st
 
-from component.answer.action import fork_turn, pin_turn, take_back_turn
+from component.answer.action import fork_turn, pin_turn, remove_chat_turn, take_back_turn
 from component.answer.turn_editor import TurnPart, open_turn_editor
 from component.chat.jump import jump_to_turn
 from component.chat.side_question import NAME as SIDE
@@ -49,6 +49,7 @@ SEARCH = "search"
 COPY = "copy"
 """The action that copies the last answer: the browser presses the button under the answer, where that is shown."""
 TURN = "turn-"
+REMOVE = "remove-"
 SECTION = "section-"
 TAB = "tab-"
 
@@ -93,6 +94,11 @@ def _is_pinned_chat(view: View) -> bool:
 
 def _pin_chat(view: View, pinned: bool) -> None:
     resource.find_user_agent().store.pin_session(str(view.session_id), pinned)
+
+
+def _can_remove(view: View) -> bool:
+    """Returns whether a single turn can be taken out, with others left."""
+    return _is_idle(view) and view.session is not None and view.session.turn_count > 1
 
 
 def _has_memory(view: View) -> bool:
@@ -238,10 +244,12 @@ def draw_palette(view: View) -> None:
     data = {
         "items": items,
         "turns": view.session.turn_count if view.session else 0,
+        "removable": _can_remove(view),
         "words": {
             "title": words("palette.title"),
             "ask": words("palette.ask"),
             "turn": words("palette.turn", number="{number}"),
+            "remove": words("palette.remove", number="{number}"),
             "find": words("palette.find", query="{query}"),
             "write": words("palette.write", text="{text}"),
             "side": words("side.write", text="{text}"),
@@ -266,6 +274,10 @@ def _run_chosen(view: View) -> None:
         number = int(name.removeprefix(TURN))
         if 1 <= number <= view.session.turn_count:
             jump_to_turn(view.session.id, number, view.session.turn_count)
+    elif name.startswith(REMOVE) and view.session is not None and _can_remove(view):
+        turn = view.store.turn(view.session.id, int(name.removeprefix(REMOVE)))
+        if turn is not None:
+            run_page_action(partial(remove_chat_turn, turn, view.session.turn_count))
     elif name == SIDE:  # with the question that was typed behind «/btw», if there is one
         ask_side_question(view, str(chosen.get("text") or ""))
     elif name.removeprefix(SECTION) in SECTIONS:

@@ -7,6 +7,7 @@ holds the language if the user chose one (``?lang=…``), and the page of the do
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -35,6 +36,9 @@ PAGE = "view"
 DOCUMENTS = "documents"
 DRAFT = "ask"
 RETURNED = "returned"
+GIVEN_BACK = "given-back"
+"""Session state key of the text that was last put back into the input, with a mark of its own; none after the next
+message."""
 """Session state key of a text that the next page run puts back into the input."""
 RATE_NEW = "rate-new"
 COLLECTIONS_NEW = "collections-new"
@@ -303,7 +307,8 @@ def scroll_to(number: int) -> None:
 
 def show_session(session_id: str | None) -> None:
     """Turns the page to a session, or to a new chat."""
-    st.session_state.pop(CREATED, None)
+    for passing in (CREATED, GIVEN_BACK):
+        st.session_state.pop(passing, None)
     st.query_params.pop(PAGE, None)
     leave_private()
     if session_id:
@@ -351,9 +356,19 @@ def store_page_error(error: GieokError) -> None:
     st.session_state["told"] = error
 
 
+def return_to_input(text: str) -> None:
+    """Puts a text that was not sent back into the input with the next page run.
+
+    It stays known until the next message: where another page run follows at once, the browser may never see the input
+    of the first, and ``announce.js`` then writes the text.
+    """
+    st.session_state[RETURNED] = text
+    st.session_state[GIVEN_BACK] = (str(time.time_ns()), text)
+
+
 def return_chat_message(text: str, error: GieokError) -> None:
     """Puts a message that could not be stored back into the input, and has the next page run show the error."""
-    st.session_state[RETURNED] = text
+    return_to_input(text)
     store_page_error(error)
 
 

@@ -165,7 +165,7 @@ def _draw_summaries(view: View, work: WorkLine, prefix: str) -> Panel:
     draw_pinned_turns(view, view.store.pinned_turns(view.session.id) if view.session else [], prefix)
     st.markdown(f"## {words('due.title')}", anchors=False)
     draw_due(words, view.session.turn_count if view.session else 0, _find_covered(view))
-    with st.container(key=f"{prefix}prompt-folded"), st.expander(words("prompt.title")):
+    with st.container(key=f"{prefix}prompt-folded"), st.expander(words("prompt.title"), icon=":material/calculate:"):
         prompt = st.container(key=f"{prefix}panel-prompt").empty()
     panel = Panel(view, work, history, prompt, saved, prefix)
     panel.show_summaries()

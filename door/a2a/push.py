@@ -38,9 +38,9 @@ from store.task.push import Push, UndeliveredPush
 from store.worker import build_worker_name, is_gone
 
 log = logging.getLogger("gieok.endpoint")
-TRIES = 3
 PAUSES = (2.0, 10.0)
-"""Seconds before the second and the third try."""
+"""Seconds before the second and each further try."""
+TRIES = len(PAUSES) + 1
 SECONDS = 10.0
 """How long an address may take."""
 FORMS = ("1.0", "0.3", "early")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,7 +18,7 @@ from rich.status import Status
 
 from door.terminal.interrupt import catch_interrupts
 from retrieval import Added, AddingProgress, DocType, Library
-from retrieval.batch import index_paths
+from retrieval.batch import NICE, index_paths
 from retrieval.product_docs import first_run
 from retrieval.read.site import Page
 from server.phrase import ErrorText, Language, render_phrase
@@ -46,6 +48,8 @@ class Indexing:
         """Adds files, folders and pages; with ``watch`` until Ctrl-C. Returns the exit code: 1 when a document failed,
         ``INTERRUPTED`` after Ctrl-C."""
         failed = False
+        with contextlib.suppress(OSError):  # an answer that another process makes meanwhile goes first
+            os.nice(NICE)
         with catch_interrupts(self._stop), self._show_status() as progress:
             passes = index_paths(
                 self._library,

@@ -96,11 +96,6 @@ class Calibration:
         pairs = (pair for pair in combinations(self.rows, 2) if pair[0].group == pair[1].group)
         return tuple(dict.fromkeys(first.group for first, second in pairs if _is_order_wrong(first, second)))
 
-    @property
-    def unscored_count(self) -> int:
-        """How many rows have no score."""
-        return sum(row.given is None for row in self.rows)
-
     def plain(self) -> dict[str, Any]:
         """Returns the calibration as JSON data."""
         return asdict(self)

@@ -1,6 +1,6 @@
 """Chooses tools: the model itself (``native``), or a router before the model is asked (``routed``) (design 9.3).
 
-Shows ``choose_tool_calls`` to the nodes; ``train`` learns the router's weights from its examples.
+Shows ``choose_tool_calls`` to the nodes; ``bench.train.router`` learns the router's weights from its examples.
 May import ``graph.tool``, ``graph.context``, ``model``, ``retrieval.answer``, ``prompt`` and ``text``.
 """
 

@@ -1,7 +1,7 @@
 """Routes a message to a tool without a language model: linear over its embedding, letters and facts (design 9.4).
 
-A needless tool call costs more than a missed one, so a doubtful message gets no tool. The examples are in
-``examples.jsonl``; ``python -m graph.choice.train`` learns ``router.npz`` from them.
+A needless tool call costs more than a missed one, so a doubtful message gets no tool. ``python -m
+bench.train.router`` learns ``router.npz`` from its examples.
 """
 
 from __future__ import annotations

@@ -20,7 +20,6 @@ CHUNK = 3
 ALWAYS_RAW = 2 * CHUNK - 1
 """Turns without a summary that stand raw however long they are: those of the chunk that a model is summarising, and
 those after it."""
-FIRST_DUE = CHUNK + 1
 REPEATS = 4
 """The same call with the same result so many times in a turn: more of them would bring nothing new."""
 
@@ -44,11 +43,6 @@ class TurnMessages:
     @property
     def text(self) -> str:
         return "".join(str(message.text) for message in self.messages)
-
-
-def should_summarize(turn_count: int) -> bool:
-    """Returns True at turns 4, 7, 10 … (specification 3.1)."""
-    return turn_count >= FIRST_DUE and (turn_count - 1) % CHUNK == 0
 
 
 def find_next_chunk(turn_count: int, last: int) -> tuple[list[int], int]:

@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 def plan_session_title(engine: TurnEngine, session_id: str, number: int) -> None:
     """Puts a model's title on the list of side work, when one is due after turn ``number``.
 
-    The first words are the title already: the store takes them from the first question (``Store.accept_turn``).
+    The first words are the title already: the store takes them from the first question (``Store.begin_turn``).
     """
     setting = engine.settings.titles
     enabled = engine.models().side.titles == "model" if setting is None else setting

@@ -24,7 +24,7 @@ from graph.turn.process.engine import TurnEngine
 from graph.turn.process.side_work import Background
 from graph.turn.process.stop_watch import StopWatch
 from graph.turn.request import Kind, Request
-from graph.turn.session import answer_edit, repair, side_question, trash
+from graph.turn.session import answer_edit, repair, side_question, trash, turn_removal
 from graph.turn.threaded import play_turn_events
 from graph.wiring import compile_chat_graph
 from host import McpHost, Servers
@@ -32,6 +32,7 @@ from memory import FoldReport, Memory
 from memory.row import apart
 from model.call import token
 from model.choice import kept
+from model.file_lock import translate_disk_errors
 from model.modelset import ModelSet
 from retrieval.change import Added, AddingProgress, Upload, build_upload_source
 from retrieval.library import Library
@@ -46,6 +47,7 @@ from store.lock import ProcessLock, session_lock
 from store.turn.attachment import NEXT
 from store.turn.question import UserAnswer
 from world.engine import WorldEngine as Worlds
+from world.file.file import WorldFiles
 
 log = logging.getLogger(__name__)
 
@@ -131,6 +133,11 @@ class Agent(TurnEngine):
             answer_edit.load_turn_on_path(self, session_id, number, branch)
             repair.settle_last_turn(self, session, self.store.status(session))
             self.store.tree.cut(session_id, number)
+
+    def remove_turn(self, session_id: str, number: int, branch: int | None = None) -> int:
+        """Takes one turn out of the conversation and keeps what came after it
+        (``graph.turn.session.turn_removal.remove_turn``)."""
+        return turn_removal.remove_turn(self, session_id, number, branch)
 
     def replace_answer(self, session_id: str, number: int, answer: str, branch: int | None = None) -> None:
         """Puts the user's own words in place of an answer (``graph.turn.session.answer_edit.replace_answer``)."""
@@ -263,15 +270,19 @@ class Agent(TurnEngine):
         self.store.put_away(session_id, away, beside)
 
     def delete_session(self, session_id: str) -> None:
-        """Removes the session and its memory everywhere. What it told leaves the profile, too, unless the user chose to
-        keep it when putting the session away.
+        """Removes the session and its memory everywhere, of a story also the files that were written of it. What it
+        told leaves the profile, too, unless the user chose to keep it when putting the session away.
 
         Raises ``SessionUnknown``, and ``SessionBusy`` while the session answers.
         """
-        self.store.session(session_id)  # memory is asked only about a session of this user
+        session = self.store.session(session_id)  # memory is asked only about a session of this user
         with self.hold(session_id):
             self.checkpoints.saver.delete_thread(session_id)
             self.store.delete_session(session_id)
+        if session.world:
+            folder = self.settings.data_dir / "world"
+            with translate_disk_errors(folder):
+                WorldFiles(folder).remove_all(session.world, session_id)
         if self.memory is not None:
             self.memory.eraser.erase_session(self.tenant, session_id, user=self.user)
         self.tidy_files()

@@ -12,11 +12,11 @@ from datetime import datetime
 
 from sqlalchemy import Connection, bindparam, or_, select
 
-from memory.row.rows import Head, add_line, as_line, change_lines, is_on_path, read_user_apart
+from memory.row.rows import Head, add_line, as_line, change_lines, is_on_path, match_session, read_user_apart
 from memory.state import MemoryLine, MemoryTurn, same_key
 from store.database import memory_table as table
 from store.database import schema
-from store.path import parse_path
+from store.path import Path, parse_path
 from text.language import Language
 
 MOST_READ = 300
@@ -83,8 +83,28 @@ def read_profile(connection: Connection, head: Head, carried: bool) -> list[Prof
     rows = read_profile_rows(connection, head, carried)
     by_id = {row.id: row for row in rows}
     before = {row.replaced_by: row for row in sorted(rows, key=lambda row: row.id) if row.replaced_by in by_id}
-    now = (row for row in rows if row.replaced_by not in by_id)
-    return [ProfileLine(row, before.get(row.id)) for row in now]
+    now = [row for row in rows if row.replaced_by not in by_id]
+    for row in now:  # the row that took its place lies on another branch; this branch has one that says it, too
+        if (newer := _find_later_value(row, now)) is not None:
+            before.setdefault(newer.id, row)
+            by_id[row.id] = newer
+    return [ProfileLine(row, before.get(row.id)) for row in now if by_id[row.id] is row]
+
+
+def _find_later_value(row: MemoryLine, rows: Sequence[MemoryLine]) -> MemoryLine | None:
+    """Returns the line of a later turn of the same conversation that has a value for the same key."""
+    return next(
+        (
+            other
+            for other in rows
+            if other.session == row.session
+            and other.turn > row.turn
+            and row.key
+            and same_key(other.key) == same_key(row.key)
+            and (row.is_foreign or not other.is_foreign)
+        ),
+        None,
+    )
 
 
 def write_fact(connection: Connection, head: Head, known: Sequence[ProfileLine], fact: MemoryLine) -> bool:
@@ -106,6 +126,26 @@ def make_fact(head: Head, key: str, value: str, turn: MemoryTurn, *, pinned: boo
     """Returns a line that the user said in a turn; in a turn out of a file, anybody may have said it."""
     branch, origin = head.branch_of(turn.number), turn.asker
     return MemoryLine(0, head.scope.session, "profile", branch, turn.number, turn.at, origin, key, value, pinned)
+
+
+def copy_facts_earlier(connection: Connection, head: Head, path: Path, number: int) -> None:
+    """Lets the facts that the turns of ``path`` after turn ``number`` told stay in the profile, where a branch leaves
+    that turn out and these stand one place earlier. ``head``: of the session on that branch."""
+    query = select(table.line).where(*match_session(table.line, head.scope), table.line.c.kind == "profile")
+    later = [
+        row
+        for row in connection.execute(query.where(table.line.c.turn > number).order_by(table.line.c.id)).all()
+        if is_on_path(path, row.branch, row.turn)
+    ]
+    copies = dict[int, int]()
+    for row in later:
+        values = {name: value for name, value in row._mapping.items() if name != "id"}
+        copies[row.id] = add_line(
+            connection, head, **values | {"turn": row.turn - 1, "branch": head.branch_of(row.turn - 1)}
+        )
+    for row in later:
+        if row.replaced_by in copies:
+            change_lines(connection, [copies[row.id]], replaced_by=copies[row.replaced_by])
 
 
 def read_profile_rows(connection: Connection, head: Head, carried: bool) -> list[MemoryLine]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -49,10 +50,17 @@ TRY_STRICT = "try_strict_form"
 """An argument of a call whose messages are sent in the strict form, to see whether the server takes that."""
 
 
+@dataclass(frozen=True, slots=True)
+class ModelAddress:
+    """Where a model is. ``url``: up to and including ``/v1``. ``key``: may be empty for a server that needs none."""
+
+    url: str
+    key: str
+    model: str
+
+
 def build_chat_model(
-    url: str,
-    key: str,
-    model: str,
+    address: ModelAddress,
     *,
     settings: Settings,
     extra_body: dict[str, Any] | None = None,
@@ -62,22 +70,22 @@ def build_chat_model(
 ) -> BaseChatModel:
     """Returns a chat model behind an OpenAI-compatible address.
 
-    ``url``: up to and including ``/v1``. ``key``: may be empty for a server that needs none. ``extra_body``: the fields
-    that a server takes beyond OpenAI's, such as llama.cpp's ``id_slot``. ``keep``: whether connections are used again
-    (llama.cpp blocks one of its few threads for every open one). Every error of the model is an ``UpstreamError`` or a
-    ``ModelOutputError`` of errors.py. ``stream.stream_answer`` can stop the model at any moment.
+    ``extra_body``: the fields that a server takes beyond OpenAI's, such as llama.cpp's ``id_slot``. ``keep``:
+    whether connections are used again (llama.cpp blocks one of its few threads for every open one). Every error of
+    the model is an ``UpstreamError`` or a ``ModelOutputError`` of errors.py. ``stream.stream_answer`` can stop the
+    model at any moment.
     """
-    seconds = settings.model_timeout
+    url, seconds = address.url, settings.model_timeout
     timeout = httpx2.Timeout(seconds, connect=min(seconds, CONNECT_SECONDS))
     http_client = httpx2.Client(transport=Transport(url, seconds, keep=keep), timeout=timeout, follow_redirects=True)
-    retries, api_key = settings.model_retries, key or "none"
+    retries, api_key = settings.model_retries, address.key or "none"
     sdk = Sdk(base_url=url, api_key=api_key, timeout=timeout, max_retries=retries, http_client=http_client)
     return Client(
         root_client=sdk,
         client=_Plain(sdk),
         base_url=url,
         api_key=SecretStr(api_key),
-        model=model,
+        model=address.model,
         extra_body=extra_body,
         max_tokens=max_tokens,
         temperature=temperature,

@@ -358,10 +358,9 @@ def _build_role_model(found: Found, role: str, settings: Settings, begun: Prefix
     sampling = found.chat.profile.sampling if role == "chat" else None
     from model.call import client  # with OpenAI's package: half a second, when a model is first needed
 
+    name = {"utility": found.utility_model, "curator": found.curator_model}.get(role, found.chat_model)
     model = client.build_chat_model(
-        found.url,
-        found.key,
-        {"utility": found.utility_model, "curator": found.curator_model}.get(role, found.chat_model),
+        client.ModelAddress(found.url, found.key, name),
         settings=settings,
         extra_body={**(slot.CALL if begun is not None else {}), **(sampling.body() if sampling else {})} or None,
         max_tokens=settings.answer_tokens if role == "chat" and limited else None,

@@ -9,13 +9,13 @@ import time
 from collections.abc import Collection as Collection_
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 
 import numpy as np
 
 from errors import LibraryBusy, LibraryModelChanged, SessionBusy
 from model.embedding import Embedder, Vectors
-from retrieval.change import Staged
-from retrieval.document import Collection, DocType
+from retrieval.change import NO_CHANGE, LibraryChange
 from retrieval.index.lexical import Lexical, Segments
 from retrieval.index.row import LibraryRows, RevisionState, Slot
 from retrieval.index.search import RevisionView
@@ -73,18 +73,15 @@ class Shelf:
 
     def publish(
         self,
-        staged: Sequence[Staged] = (),
-        removed: Sequence[int] = (),
+        change: LibraryChange = NO_CHANGE,
         *,
-        retyped: Mapping[int, DocType] | None = None,
-        moved: Mapping[int, Collection] | None = None,
         orphans: bool = False,
         whole: bool = False,
         by_words: bool = False,
         filled: Collection_[str] = (),
     ) -> None:
-        """Publishes the next revision: adds and removes documents, or changes their type or collection. ``orphans``:
-        removes files that no conversation uses any more, with their vectors. ``whole``: builds the index from all texts
+        """Publishes the next revision, with a change of the documents. ``orphans``: removes files that no
+        conversation uses any more, with their vectors. ``whole``: builds the index from all texts
         and vectors instead of changing it. ``by_words``: passages without a vector are found by their words until it is
         ``filled`` in; that names the hashes of passages that have their vectors since.
 
@@ -99,18 +96,9 @@ class Shelf:
             old = self.rows.state()
             view = self._view if self._view and self._view.revision == old.revision else None
             old_slots = view.slots if view else self.rows.slots()
-            removed_ids = [*removed, *orphan_ids]
-            plan = LibraryPlan(
-                self.rows,
-                self._store,
-                old_slots,
-                old.next_id,
-                staged=staged,
-                removed=removed_ids,
-                retyped=retyped,
-                moved=moved,
-            )
-            slots, new = tuple(plan.slots), self._next(old, plan.next_id, embeds=bool(staged) or whole)
+            whole_change = replace(change, removed=[*change.removed, *orphan_ids])
+            plan = LibraryPlan(self.rows, self._store, old_slots, old.next_id, whole_change)
+            slots, new = tuple(plan.slots), self._next(old, plan.next_id, embeds=bool(change.staged) or whole)
             texts = _build_slot_marks(slots)
             name, lexical = (
                 _build_revision_name(new, slots, texts),

@@ -1,6 +1,6 @@
 """Search in past turns by words, meaning, neighbours and the names that the first finds lead to.
 
-A learned linear model (``retrieval.past.train``) orders the candidates (``retrieval.past.feature``). The score of the
+A learned linear model (``bench.train.past_turn``) orders the candidates (``retrieval.past.feature``). The score of the
 likeliest turn is the probability that anything fits the message at all; the others have a share of it. So it means the
 same in a conversation of ten turns and in ten thousand turns of many, and most messages that ask for nothing stay below
 the floor.
@@ -41,32 +41,38 @@ class FoundTurn:
     hop: int
 
 
+@dataclass(frozen=True, slots=True)
+class SearchedPast:
+    """The turns that are searched: those of ``sessions``, each along its path; of ``session_id`` only turns before
+    ``before``."""
+
+    session_id: str
+    before: int
+    sessions: Collection[str]
+
+
 def find_turns(
     index: TurnIndex,
     embedder: Embedder,
     query: str,
-    *,
-    session_id: str,
-    before: int,
-    sessions: Collection[str],
+    searched: SearchedPast,
     now: datetime,
     limit: int,
 ) -> list[FoundTurn]:
     """Returns the ``limit`` turns that fit best, the best first. A later one may have a higher score, because the order
     leaves out how near a turn comes by itself. Raises ``EmbeddingFailed``.
 
-    ``sessions``: whose turns are searched, each along its path; of ``session_id`` only turns before ``before``.
     ``now``: what «last week» counts from, in the user's time zone.
     """
     vector = embedder.query(query)
     with current_table(index, build_rules_name(embedder)) as table:
-        searched = table.choose_searched(sessions, session_id, before)
-        return rank_turns(table, searched, vector, query, now, limit, embedder.name)
+        mask = table.choose_searched(searched.sessions, searched.session_id, searched.before)
+        return rank_turns(table, mask, vector, query, now, limit, embedder.name)
 
 
 def read_floor(query: str) -> float:
     """Returns the least score of the best turn with which any is shown unasked. It is one for each language, for
-    Korean messages look more like questions about what was said (``retrieval.past.train.UNRELATED_ABOVE``)."""
+    Korean messages look more like questions about what was said (``bench.train.past_turn.UNRELATED_ABOVE``)."""
     return load_weights().floors["ko" if has_korean(query) else "en"]
 
 

@@ -1,4 +1,4 @@
-"""The learned weights of a search in past turns: ``model.json``, which ``retrieval.past.train`` writes."""
+"""The learned weights of a search in past turns: ``model.json``, which ``bench.train.past_turn`` writes."""
 
 from __future__ import annotations
 

@@ -217,6 +217,7 @@ turn = Table(
     Column("questions", PlainData),
     Column("reasoning", PlainData),
     Column("pinned", Boolean, nullable=False, default=False, server_default=false()),
+    Column("is_copy", Boolean, nullable=False, default=False, server_default=false()),
     UniqueConstraint("session_id", "branch", "number"),
     Index("turn_started", "started"),
     # alone answers which turns of a conversation held text of others
@@ -243,7 +244,8 @@ turn = Table(
 that its answer may repeat it (``store.turn.foreign``). ``is_imported``: it comes out of a file, so that its question is
 no more the user's than its answer. ``mark``: of earlier versions, which knew whole turns by it. ``reasoning``: what the
 model thought before its answer. ``pinned``: the user wants it word for word in every prompt, also once it is
-summarised.
+summarised. ``is_copy``: it stands on another branch of the conversation in another place, where its calls count
+(``store.turn.shift``).
 """
 
 history_mark = Table(

@@ -157,6 +157,17 @@ def copy_marks(connection: Connection, home: str, path: Path, last: int, to: str
     _put_rows(connection, rows)
 
 
+def copy_marks_earlier(connection: Connection, home: str, path: Path, number: int, branch: int) -> None:
+    """Makes the turns of a path after turn ``number`` known on ``branch``, too, one place earlier."""
+    query = select(schema.history_mark).where(_MARK.home == home, _MARK.number > number)
+    rows = [
+        {"mark": row.mark, "home": home, "branch": branch, "number": row.number - 1}
+        for row in connection.execute(query)
+        if branch_at(path, row.number) == row.branch
+    ]
+    _put_rows(connection, rows)
+
+
 def copy_turn_marks(connection: Connection, home: str, source: tuple[int, int], target: tuple[int, int]) -> None:
     """Lets a turn be found by the marks of another one, too. ``source``, ``target``: their branches and numbers."""
     query = select(_MARK.mark).where(_MARK.home == home, _MARK.branch == source[0], _MARK.number == source[1])

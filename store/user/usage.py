@@ -95,7 +95,7 @@ def _read_turn_usage(connection: Connection, moment: float) -> list[UsageRow]:
         select(_TURN.started, _TURN.session_id, _SESSION.title, _TURN.usage, full.label("full"), sent.label("sent"))
         .join(schema.session, _SESSION.id == _TURN.session_id)
         .where(_TURN.started >= moment, _TURN.usage.is_not(None), _TURN.is_imported.is_(False))
-        .where(_TURN.started >= _SESSION.created)  # a copy has turns that count where they were made
+        .where(_TURN.started >= _SESSION.created, _TURN.is_copy.is_(False))  # copies count where they were made
         .where(build_owner_condition(connection, _SESSION.owner))
     )
     return [_usage_of_turn(row) for row in connection.execute(query)]

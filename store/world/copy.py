@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Table, insert, select
 
 from store.database import world_table as table
-from store.path import Path
+from store.path import Path, is_among
 from store.world import change, tree
 from store.world.record import Episode
 
@@ -34,7 +34,7 @@ def copy_story(connection: Connection, session_id: str, path: Path, last_turn: i
 
 
 def _copy_world_rows(connection: Connection, rows: Table, node: Any, made: Mapping[int, int], *where: Any) -> None:
-    found = connection.execute(select(rows).where(node.in_(list(made)), *where)).mappings().all()
+    found = connection.execute(select(rows).where(is_among(node, made), *where)).mappings().all()
     own = "id" if rows is table.finding else ""
     copies = [{**{name: row[name] for name in row if name != own}, node.name: made[row[node.name]]} for row in found]
     if copies:

@@ -36,7 +36,7 @@ class Curated(WorldRows):
     def put_block(self, node: StoryNode, name: BlockName, text: str) -> CuratedBlock:
         """Stores a further version of a text, which counts from this turn on. Raises ``WorldUnknown``."""
         with self._transaction() as connection:
-            tree.load_node_place(connection, node.id)  # whose it is
+            tree.lock_story(connection, node)
             last = select(func.max(_BLOCK.version)).where(_BLOCK.node == node.id, _BLOCK.name == name)
             version = (connection.execute(last).scalar() or 0) + 1
             row = {"node": node.id, "name": name, "version": version, "text": text, "created": time.time()}
@@ -59,6 +59,7 @@ class Curated(WorldRows):
         intended before, or that is open already. Raises ``WorldUnknown``."""
         with self._transaction() as connection:
             lock_world_row(connection, node.world)  # so that two processes note the same thing once
+            tree.lock_story(connection, node)
             query = select(_FINDING.status, *_PLACE).join(table.node, _NODE.id == _FINDING.node)
             query = query.where(_FINDING.world_id == node.world, _FINDING.kind == kind, _FINDING.subject == subject)
             if mend is None and {row.status for row in _list_path_rows(connection, node, query)} & {

@@ -17,7 +17,7 @@ from errors import WorldUnknown
 from store.database import schema
 from store.database import world_table as table
 from store.owner import can_access_row
-from store.path import Path, branch_at, fork_path, parse_path
+from store.path import Path, branch_at, fork_path, is_among, parse_path
 from store.session.history import copy_turn_marks
 from store.session.session_path import extend_session_path, lock_session_row, switch_session_path
 from store.world.record import StoryNode
@@ -81,10 +81,10 @@ def load_node(connection: Connection, node_id: int) -> StoryNode:
     return as_node(row)
 
 
-def load_turn_cost(connection: Connection, node: StoryNode) -> Any:
-    """Returns the tokens of a turn's words and the seconds of its answer, as its row has them."""
+def load_turn_tokens(connection: Connection, node: StoryNode) -> int:
+    """Returns the tokens of a turn's words, as its row has them."""
     here = (_TURN.session_id == node.session, _TURN.branch == node.branch, _TURN.number == node.turn)
-    return connection.execute(select(_TURN.tokens, _TURN.seconds).where(*here)).one()
+    return int(connection.execute(select(_TURN.tokens).where(*here)).scalar_one())
 
 
 def load_node_place(connection: Connection, node_id: int) -> tuple[str, Path, int]:
@@ -94,6 +94,14 @@ def load_node_place(connection: Connection, node_id: int) -> tuple[str, Path, in
     if row is None or not can_access_row(connection, row):
         raise WorldUnknown(world="")
     return row.session_id, parse_path(row.path), row.turn
+
+
+def lock_story(connection: Connection, node: StoryNode) -> None:
+    """Keeps a story from being removed until the transaction ends. ``node``: any turn of it. Raises ``WorldUnknown``
+    where it is gone: what comes for it then would stay for ever."""
+    if not lock_session_row(connection, node.session):
+        raise WorldUnknown(world=node.world)
+    load_node_place(connection, node.id)  # whose it is
 
 
 def list_rows_before(connection: Connection, node: StoryNode, last: int, skip: int = 0) -> list[Any]:
@@ -112,7 +120,7 @@ def list_rows_between(
     branch and number. The statement names only the branches of these turns, however many the path has: one that was
     swiped at every turn has as many branches as turns."""
     branches = {branch_at(path, number) for number in range(max(first, path[0][1]), last + 1)}
-    here = query.where(_NODE.session_id == session_id, _NODE.branch.in_(branches))
+    here = query.where(_NODE.session_id == session_id, is_among(_NODE.branch, branches))
     rows = connection.execute(here.where(_NODE.turn >= first, _NODE.turn <= last).order_by(_NODE.turn.desc()))
     return [row for row in rows if branch_at(path, row.turn) == row.branch]
 

@@ -9,14 +9,16 @@ from typing import Any
 
 from sqlalchemy import Connection, func, insert, select, update
 
-from errors import WorldTurnRaw, WorldTurnTaken
+from errors import WorldTurnRaw, WorldTurnTaken, WorldUnknown
 from store.database import schema
 from store.database import world_table as table
 from store.owner import check_session, in_worlds
 from store.path import Path, parse_path
 from store.session.history import put_marks
 from store.session.opening import TurnPlace
+from store.session.session_path import lock_session_row, switch_session_path
 from store.turn.partial import delete_partial_text
+from store.turn.shift import copy_turn_around
 from store.world import change, story, tree
 from store.world.change import Snapshot
 from store.world.record import Changes, Edit, KnownHistory, NewNode, Origin, StoryNode, Wording
@@ -54,6 +56,7 @@ class StoryTurns(WorldRows):
         Raises ``WorldUnknown``."""
         with self._transaction() as connection:
             owner = check_world(connection, node.world)
+            tree.lock_story(connection, node)
             for one in wordings:
                 put_marks(connection, owner, node.session, one.branch, [(one.turn, one.question, [one.answer])])
 
@@ -68,6 +71,8 @@ class StoryTurns(WorldRows):
             if parent is not None and tree.load_node(connection, parent.id).world != world_id:
                 raise ValueError(f"turn {parent.id} belongs to another world")
             if place is not None:
+                if not lock_session_row(connection, place.session_id):
+                    raise WorldUnknown(world=world_id)
                 path = _read_path(connection, place.session_id, place.branch)
                 spot = _Spot(place.session_id, place.branch, place.number, path, is_begun=True)
                 return _write_node(connection, (world_id, owner), parent, new, spot)
@@ -117,6 +122,22 @@ class StoryTurns(WorldRows):
         assert parent is not None
         return parent
 
+    def leave_out(self, last: StoryNode, number: int) -> StoryNode:
+        """Begins a branch without turn ``number``, which keeps what came after it up to ``last``, a later turn; returns
+        its end. All of its turns are to be worked off anew, as in ``rebase``. Raises ``WorldUnknown``."""
+        with self._transaction() as connection:
+            owner = check_world(connection, last.world)
+            connection.execute(update(table.world).where(_WORLD.id == last.world).values(updated=time.time()))
+            nodes = [tree.as_node(row) for row in tree.list_rows_before(connection, last, last.turn - number + 1)][::-1]
+            parent = tree.load_node(connection, nodes[0].parent) if nodes[0].parent else None
+            for node in nodes:
+                if node.turn != number:
+                    parent = self._add_once_more(connection, owner, parent, node, None)
+            assert parent is not None
+            _, path, _ = tree.load_node_place(connection, parent.id)
+            switch_session_path(connection, last.session, path)  # all of its turns may have been there already
+        return parent
+
     def _add_once_more(
         self, connection: Connection, owner: str, parent: StoryNode | None, node: StoryNode, edit: Edit | None
     ) -> StoryNode:
@@ -127,15 +148,15 @@ class StoryTurns(WorldRows):
             new = NewNode(edit.question, (edit.answer,), edit.answer, "raw")
         if new.status == "done":
             new = replace(new, status="raw")
-        # what the call took stays with the first row alone: it was paid once
-        told = tree.load_turn_cost(connection, node)
-        new = replace(new, tokens=told.tokens, seconds=told.seconds if edit is None else None)
+        new = replace(new, tokens=tree.load_turn_tokens(connection, node))
         same = _find_same(connection, node.world, parent, new, node.session)
         if same is not None:
             made = tree.load_node(connection, same)
         else:
             spot = _choose_spot(connection, node.session, parent, new)
             made = _write_node(connection, (node.world, owner), parent, new, spot)
+            if edit is None:
+                copy_turn_around(connection, node.session, (node.branch, node.turn), (made.branch, made.turn))
         if edit is None:
             tree.copy_node_marks(connection, node.id, made.id)
             if node.block is not None and made.status == "raw":
@@ -322,7 +343,7 @@ class _Spot:
 
 def write_greeting(connection: Connection, owner: str, session_id: str, told: StoryNode) -> StoryNode:
     """Begins a story with the greeting of another one of its world. ``owner``: of the world."""
-    tokens = tree.load_turn_cost(connection, told).tokens
+    tokens = tree.load_turn_tokens(connection, told)
     greeting = NewNode("", (told.answer,), told.raw, "given", tokens=tokens)
     spot = _choose_spot(connection, session_id, None, greeting)
     return _write_node(connection, (told.world, owner), None, greeting, spot)

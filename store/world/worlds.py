@@ -22,7 +22,7 @@ from store.world import change
 from store.world.curated import Curated
 from store.world.lore import WorldLoreRows
 from store.world.record import Alias, Changes, World
-from store.world.rows import check_world
+from store.world.rows import check_world, lock_world_row
 from store.world.story import begin_story
 from store.world.tree import COLUMNS, TOLD, as_node
 from store.world.turns import StoryTurns, write_greeting
@@ -155,6 +155,7 @@ class Worlds(StoryTurns, WorldLoreRows, Curated):
     def delete(self, world_id: str) -> None:
         """Removes a world with everything that belongs to it. Raises ``WorldUnknown``."""
         with self._transaction() as connection:
+            lock_world_row(connection, world_id)  # before its stories, as whoever tells a turn does
             check_world(connection, world_id)
             stories = select(_SESSION.id).where(schema.STORY, _SESSION.world == world_id)
             for session_id in connection.execute(stories).scalars().all():

@@ -1,13 +1,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 from langchain_core.messages import ToolCall
 
 from bench import decide
-from graph.choice import router
+from bench.train.router import EXAMPLES
 from tests.table import table
 
 
@@ -53,5 +52,5 @@ def test_the_questions_are_forty_half_with_a_tool_and_no_example_of_the_router()
     assert [sum(row["language"] == tongue for row in rows) for tongue in ("ko", "en")] == [20, 20]
     assert sum(row["tool"] is not None for row in rows) == 20
     rows += [json.loads(line) for line in decide.HELD_OUT.read_text("utf-8").splitlines()]
-    examples = Path(router.__file__).with_name("examples.jsonl").read_text("utf-8")
+    examples = EXAMPLES.read_text("utf-8")
     assert not [row for row in rows if json.dumps(row["question"], ensure_ascii=False) in examples]

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from bench import evidence
-from evaluation.public.compare import PARTS, SEARCHES, SIZES
-from evaluation.public.dataset import own
-from tests.evaluation.public.files import locomo_sample, longmemeval_instance, written
-from tests.evaluation.public.own_faults import find_faults
+from bench.public.compare import PARTS, SEARCHES, SIZES
+from bench.public.dataset import own
+from tests.bench.public.files import locomo_sample, longmemeval_instance, written
+from tests.bench.public.own_faults import find_faults
 
 PEOPLE = sorted(path.parent for path in own.FOLDER.rglob("conversations.jsonl"))
 

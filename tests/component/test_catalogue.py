@@ -16,6 +16,7 @@ import settings
 from component.page.catalogue import LANGUAGES, Words, choose_interface_language
 from graph.context.prompt import RECALLING
 from graph.context.report import PartName
+from graph.context.turns import CHUNK
 from graph.tool import TOOLS
 from store.export import portable
 from tests.table import table
@@ -80,6 +81,12 @@ def test_one_of_something_is_told_in_the_singular(key: str) -> None:
     counted = re.findall(r"(?<![\w.,])1\**(?: (?:more|other|earlier|input|model))* ([a-z]+s)\b", said)
     assert {*counted} <= VERBS
     assert "|" not in said
+
+
+def test_no_sentence_says_in_words_how_many_turns_a_summary_has() -> None:
+    several = re.compile(r"세 턴|세 번 오|\b3턴|three (?:turns|questions)")
+    assert [key for key in KEYS if several.search(KO.raw(key)) or several.search(EN.raw(key))] == []
+    assert EN("panel.none") == f"No summary yet. The first one is made once {CHUNK} turns are complete."
 
 
 @table("words", [KO, EN], ids=LANGUAGES)

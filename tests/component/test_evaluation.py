@@ -162,7 +162,7 @@ def disabled(at: AppTest, key: str) -> bool:
 def test_a_new_chat_says_when_there_is_something_to_test(judge: Judge) -> None:
     at = page()
     assert "첫 답변을 받으면" in said(at)
-    assert "세 턴이 끝나면" in said(at)
+    assert "3턴이 끝나면" in said(at)
     keys = {button.key for button in at.button}
     assert "evaluation-scenario-go" in keys
     assert not {"evaluation-judge-go", "evaluation-curve-go"} & keys

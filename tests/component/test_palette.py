@@ -184,6 +184,18 @@ def test_the_last_turn_is_pinned_and_taken_back(serve: Serve) -> None:
     assert [turn.question for turn in store().turns(own)] == ["질문 1"]
 
 
+def test_a_turn_is_deleted_by_its_number(serve: Serve) -> None:
+    serve()
+    page()
+    own = filled(3)
+    at = choose(page(s=own), "remove-4")
+    assert len(store().turns(own)) == 3
+    choose(at, "remove-2")
+    assert [turn.question for turn in store().turns(own)] == ["질문 1", "질문 3"]
+    at.button(key="removed-back").click().run()
+    assert len(store().turns(own)) == 3
+
+
 def test_a_broken_off_answer_is_gone_on_with_and_a_whole_one_is_not(serve: Serve) -> None:
     serve(["둘째 조각"])
     page()

@@ -290,6 +290,19 @@ def test_scenes_are_taken_back_with_their_world(serve: Serve) -> None:
     assert node_of(say(at, "뒤를 돌아본다")).parent == second.parent
 
 
+def test_a_single_scene_is_deleted_and_its_world_is_what_the_others_add_up_to(serve: Serve) -> None:
+    serve(numbered())
+    at = say(say(say(opened(), "탑으로 간다"), "계단을 오른다"), "문을 연다")
+    third = node_of(at)
+    at.menu_button(key="more-2").set_value("remove").run()
+    assert "계단을 오른다" not in texts(at)
+    assert (node_of(at).turn, node_of(at).question, node_of(at).answer) == (2, third.question, third.answer)
+    assert node_of(at).id != third.id
+    assert node_of(say(at, "뒤를 돌아본다")).turn == 3
+    at.button(key="earlier-2").click().run()
+    assert node_of(at).id == third.id
+
+
 def test_a_players_own_words_take_the_place_of_a_scene_and_its_world(serve: Serve) -> None:
     serve(numbered())
     at = say(say(opened(), "탑으로 간다"), "계단을 오른다")

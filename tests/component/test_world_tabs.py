@@ -574,6 +574,9 @@ def test_the_story_is_for_reading(told: Told) -> None:
     at = pick(told.open("files", node), told, "story.md")
     assert "숲" in at.code[0].value
     assert not at.text_area
+    told.say(None, "강으로", "강에 왔다.", location="강", location_moved="true")  # another story of the world
+    text = pick(told.open("files", node), told, "story.md").code[0].value
+    assert ("숲" in text, "강" in text) == (True, False)
 
 
 def test_a_file_is_created_edited_and_removed(told: Told) -> None:

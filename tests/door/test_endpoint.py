@@ -104,7 +104,7 @@ def test_a_client_that_leaves_cuts_the_model_and_what_was_said_is_kept(service: 
     body = {"messages": [{"role": "user", "content": "Go on and on"}], "stream": True}
     with httpx2.stream("POST", f"{service.url}/chat/completions", json=body, timeout=60) as answer:
         session = answer.headers["x-gieok-session"]
-        pieces = answer.iter_text()
+        pieces = answer.iter_lines()
         while "two" not in next(pieces):
             pass
     until(lambda: service.turns(session)[0].status == "stopped")

@@ -110,7 +110,7 @@ def find(agent: Agent, order: Wish) -> tuple[Agent, str]:
     """The search in past turns finds the answer in another conversation."""
     agent, other = read(agent, order)
     settled(agent)
-    past_turns.index_turns(agent, other)
+    past_turns.plan_index(agent, other)
     settled(agent)
     return agent, new(agent)
 
@@ -213,7 +213,7 @@ def relay(agent: Agent, order: Wish) -> tuple[Agent, str]:
     chat.order, chat.repeats = kept, ""
     agent.store.put_away(agent.store.sessions()[-1].id)
     settled(agent)
-    past_turns.index_turns(agent, own)
+    past_turns.plan_index(agent, own)
     settled(agent)
     return agent, new(agent)
 

@@ -17,6 +17,7 @@ from graph.turn.process.side_work import MOST_AT_ONCE, Background
 from model.call.stream import Stopped
 from model.scripted import ScriptedModel
 from store.database import schema
+from store.world.record import NewNode
 from tests.graph.conftest import OpenAgent
 from tests.graph.talk import (
     answering,
@@ -36,6 +37,7 @@ from tests.graph.talk import (
 )
 from tests.graph.test_conversation import NewSession
 from tests.wait import until
+from world.file.file import WorldFiles
 
 WIDE, NARROW = 100_000, 2000
 """Tokens of context: far more than four turns take, and so few that three raw turns nearly fill it."""
@@ -214,6 +216,17 @@ def test_a_model_that_serves_everything_gets_one_side_call_at_a_time(
     until(lambda: len(bot.background._running) == most)
     gate.set()
     assert bot.background.idle(5)
+
+
+def test_a_deleted_story_takes_its_files_with_it(agent: OpenAgent) -> None:
+    one = agent()
+    world = one.store.worlds.create("Ersia", "en")
+    node = one.store.worlds.add(world.id, None, NewNode("Where am I?", ("Here.",), "Here.", "raw"))
+    files, folder = WorldFiles(one.settings.data_dir / "world"), one.settings.data_dir / "world" / world.id
+    files.write(world.id, "npc.md", "Oskar")
+    files.write_story(world.id, node.session, "Turn 1")
+    one.delete_session(node.session)
+    assert [path.name for path in folder.iterdir()] == ["npc.md"]
 
 
 def test_a_deleted_session_leaves_nothing_even_when_its_summary_comes_late(

@@ -85,6 +85,64 @@ def test_turns_that_were_taken_back_are_in_no_prompt_and_come_back(agent: OpenAg
             one.take_back(talked, number)
 
 
+@pytest.mark.parametrize("number", [1, 4])
+def test_a_turn_that_is_removed_leaves_the_later_ones_as_they_were(
+    agent: OpenAgent, session: NewSession, number: int
+) -> None:
+    one = agent(budget_past=0)
+    talked = session(one)
+    talk(one, talked, range(1, 9))
+    one.pin_turn(talked, 5, True)
+    before = one.store.turns(talked, limit=100)
+    used = one.store.usages.read_since(0.0)
+    branch = one.remove_turn(talked, number)
+    after = one.store.turns(talked, limit=100)
+    left = [turn for turn in before if turn.number != number]
+    told = ("question", "answer", "status", "steps", "usage", "tokens", "started", "seconds", "pinned")
+    assert [[getattr(turn, name) for name in told] for turn in after] == [
+        [getattr(turn, name) for name in told] for turn in left
+    ]
+    assert [turn.number for turn in after] == list(range(1, 8))
+    assert [turn.report for turn in after[number - 1 :]] == [None] * (8 - number), "no prompt was as it would tell"
+    now = one.store.usages.read_since(0.0)
+    assert [row.prompt_tokens for row in now] == [row.prompt_tokens for row in used], "every call counts once"
+    done(say(one, talked, question(9)))
+    assert topic(number) not in prompt_topics(one)
+    assert {topic(each) for each in (5, 8, 9)} <= set(prompt_topics(one))
+    assert [record["turns"] for record in one.state(talked)["summary_history"]] == [[1, 2, 3], [4, 5, 6]]
+    assert topic(number).removeprefix("주제") not in str(one.state(talked)["summary_history"])
+    messages = one.state(talked)["messages"]
+    assert len({message.id for message in messages}) == len(messages)
+    one.switch(talked, number, branch)
+    assert asked(one, talked) == [topic(each) for each in range(1, 9)]
+
+
+def test_the_only_turn_and_one_that_is_not_there_are_not_removed(agent: OpenAgent, session: NewSession) -> None:
+    one = agent()
+    talked = session(one)
+    talk(one, talked, (1,))
+    for number, branch in ((1, None), (2, None), (1, 7)):
+        with pytest.raises(TurnUnknown):
+            one.remove_turn(talked, number, branch)
+    talk(one, talked, (2,))
+    with one.hold(talked), pytest.raises(SessionBusy):
+        one.remove_turn(talked, 1)
+    one.remove_turn(talked, 2)
+    assert asked(one, talked) == [topic(1)]
+    assert one.store.tree.alternatives(talked, [1]) == {}
+
+
+def test_a_client_that_sends_what_is_left_goes_on_after_a_removed_turn(agent: OpenAgent, session: NewSession) -> None:
+    one = agent()
+    talked = session(one)
+    talk(one, talked, range(1, 6))
+    one.remove_turn(talked, 2)
+    told = [(turn.question, turn.answer or "") for turn in one.store.turns(talked, limit=10)]
+    (lead,) = [lead for lead in one.store.histories.find(told) if lead.in_use]
+    assert (lead.home, lead.path) == (talked, one.store.session(talked).path)
+    assert set(lead.weights) >= {(sent, sent + 1) for sent in range(4)}
+
+
 def test_own_words_are_refused_where_they_replace_nothing(agent: OpenAgent, session: NewSession) -> None:
     one = agent()
     talked = session(one)

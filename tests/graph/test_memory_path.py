@@ -74,6 +74,44 @@ def test_what_was_taken_back_or_reworded_leaves_the_memory(bot: Agent) -> None:
     assert "$1000" not in str(sources(bot, own))
 
 
+@pytest.mark.parametrize("number", [1, 7])
+def test_what_a_removed_turn_told_leaves_the_memory_and_comes_back_with_it(bot: Agent, number: int) -> None:
+    own = new(bot)
+    tell(bot, own, range(1, 13))
+    assert bot.memory is not None
+    for at in (number, 10):
+        bot.memory.writer.remember(bot.tenant, own, f"wish {at}", f"the ({at})", turn=at, user=bot.user)
+    whole = remembered(bot, own)
+    branch = bot.remove_turn(own, number)
+    tell(bot, own, range(13, 19))
+    in_line(bot, own)
+    assert f"item {number}: " not in remembered(bot, own)
+    assert f"the ({number})" not in remembered(bot, own)
+    assert "item 9: $900" in remembered(bot, own), "what the later turns told is there"
+    assert remembered(bot, own).count("the (10)") == 1
+    bot.switch(own, number, branch)
+    assert remembered(bot, own) == whole
+
+
+def test_a_value_that_a_later_turn_changed_stays_changed_when_one_between_is_removed(bot: Agent) -> None:
+    own = new(bot)
+    tell(bot, own, range(1, 6))
+    assert bot.memory is not None
+    remember = bot.memory.writer.remember
+    for turn, value in ((1, "in Seoul"), (2, "in Busan"), (4, "in Jeju")):
+        remember(bot.tenant, own, "home", value, turn=turn, user=bot.user)
+    branch = bot.remove_turn(own, 2)
+    profile = remembered(bot, own)
+    assert "home: in Jeju" in profile
+    assert "Busan" not in profile
+    remember(bot.tenant, own, "home", "in Daegu", turn=4, user=bot.user)
+    assert "home: in Daegu" in remembered(bot, own)
+    assert remembered(bot, own).count("home: in") == 1
+    bot.switch(own, 2, branch)
+    assert "home: in Jeju" in remembered(bot, own)
+    assert remembered(bot, own).count("home: in") == 1
+
+
 def test_switching_to_another_version_takes_its_turns_in_anew(bot: Agent) -> None:
     own = new(bot)
     tell(bot, own, range(1, 9))

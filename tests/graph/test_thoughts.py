@@ -35,7 +35,9 @@ def upstream() -> Iterator[Upstream]:
 @pytest.fixture
 def bot(agent: OpenAgent, upstream: Upstream) -> Agent:
     """An agent whose model is a server."""
-    chat = client.build_chat_model(upstream.url, "key", "thinker", settings=load_settings(model_retries=0))
+    chat = client.build_chat_model(
+        client.ModelAddress(upstream.url, "key", "thinker"), settings=load_settings(model_retries=0)
+    )
     models = replace(scripted.build_scripted_models((), summarising), chat=chat, kind="local")
     return agent(resolve=lambda: models)
 

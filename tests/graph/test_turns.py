@@ -12,7 +12,6 @@ from graph.context.turns import (
     find_next_chunk,
     is_answer,
     make_closing_messages,
-    should_summarize,
     split_into_turns,
     tool_rounds,
 )
@@ -46,9 +45,8 @@ def with_tools(number: int) -> list[AnyMessage]:
     ]
 
 
-@table(("turn", "due"), [(n, n in (4, 7, 10, 13, 16)) for n in range(-1, 18)] + [(49, True), (50, False)])
-def test_a_summary_is_due_at_4_7_10_and_every_third_turn_after(turn: int, due: bool) -> None:
-    assert should_summarize(turn) is due
+DUE = range(4, 52, 3)
+"""The turns with a summary, when none was missed: 4, 7, 10 …"""
 
 
 @table(
@@ -72,7 +70,7 @@ def test_the_next_summary(turn: int, covered_to: int, first: int, due: int) -> N
 def test_due_chunks_are_exactly_the_trigger_when_none_was_missed(turn: int) -> None:
     records = [record(first, first + 2) for first in range(1, (turn - 2) // 3 * 3, 3)]
     due = list(due_chunks(turn, records))
-    assert due == ([[turn - 3, turn - 2, turn - 1]] if should_summarize(turn) else [])
+    assert due == ([[turn - 3, turn - 2, turn - 1]] if turn in DUE else [])
 
 
 @pytest.mark.parametrize(

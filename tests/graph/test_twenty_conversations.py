@@ -8,11 +8,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from evaluation.public.dataset import own
-from evaluation.public.dataset.dataset import Conversation
-from evaluation.public.share import share_words
-from evaluation.public.stored import small_models, strong_models
-from evaluation.public.twenty import FOLDER
+from bench.public.dataset import own
+from bench.public.dataset.dataset import Conversation
+from bench.public.share import share_words
+from bench.public.stored import small_models, strong_models
+from bench.public.twenty import FOLDER
 from evaluation.scenario import RecordedTurn
 from graph.context.preview import build_upcoming_prompt
 from graph.turn.agent import Agent

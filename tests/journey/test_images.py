@@ -83,6 +83,29 @@ def test_what_is_no_image_is_refused_beside_the_input_and_the_text_stays(visit: 
     expect(person.input).to_have_value("이 사진은 무슨 색이야?")
 
 
+def test_a_text_that_comes_back_stays_though_the_page_is_drawn_again_at_once(visit: Visit) -> None:
+    person = visit()
+    page = person.page
+    person.ask("그 전의 질문", 1)
+    for round_, pause in enumerate((10, 60, 150, 400)):
+        text, name = f"{round_}번째로 돌아온 글", f"사진{round_}.png"
+        attach_broken: FilePayload = {"name": name, "mimeType": "image/png", "buffer": b"no image"}
+        page.locator("[data-testid=stChatInput] input[type=file]").set_input_files(attach_broken)
+        expect(page.locator("[data-testid=stChatInput]")).to_contain_text(name, timeout=LONG)
+        person.input.fill(text)
+        expect(page.locator("[data-testid=stChatInputSubmitButton]")).to_be_enabled(timeout=LONG)
+        page.evaluate(
+            """(pause) => {
+                document.querySelector('[data-testid="stChatInputSubmitButton"]').click();
+                setTimeout(() => document.querySelector('[class*="st-key-thumb-"] button').click(), pause);
+            }""",
+            pause,
+        )
+        expect(page.locator(".st-key-file-refused")).to_contain_text(name, timeout=LONG)
+        expect(person.input).to_have_value(text, timeout=LONG)
+        person.input.fill("")
+
+
 def test_a_pasted_image_goes_with_the_message(visit: Visit) -> None:
     person = visit(locale="en-US")
     page = person.page

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -42,7 +43,15 @@ def test_the_map_of_a_long_chat_goes_to_its_turns(visit: Visit, app: App, tmp_pa
     session = talked(app, 60)
     person = visit(path=f"/?s={session}", locale="en-US")
     marks = person.page.get_by_role("navigation", name="Map of this chat").get_by_role("button")
-    expect(marks).to_have_count(MOST)
+    expect(marks.last).to_be_visible()
+    sizes = marks.evaluate_all(
+        "all => all.map((mark) => mark.getBoundingClientRect()).map((box) => [box.width, box.height])"
+    )
+    assert all(side >= 24 for size in sizes for side in size), "a finger meets each"
+    assert 20 <= len(sizes) <= MOST
+    box = person.page.locator(".gieok-map").bounding_box()
+    assert box is not None
+    assert 24 * len(sizes) <= box["height"]
     expect(marks.last).to_have_attribute("aria-current", "true")
     expect(marks.nth(3)).not_to_have_attribute("aria-current", "true")
     marks.nth(3).hover()
@@ -62,6 +71,46 @@ def test_the_map_of_a_long_chat_goes_to_its_turns(visit: Visit, app: App, tmp_pa
     expect(person.page.locator(".st-key-question-1")).to_be_in_viewport()
     person.page.set_viewport_size({"width": 390, "height": 844})
     expect(marks.first).to_be_hidden()
+
+
+def test_the_first_and_a_middle_turn_are_deleted_and_come_back(visit: Visit, app: App, tmp_path: Path) -> None:
+    session = talked(app, 6)
+    person = visit(path=f"/?s={session}")
+    page = person.page
+
+    def asked(count: int) -> list[str]:
+        expect(page.locator('[class*="st-key-answer-"]')).to_have_count(count)
+        with closing(store(app)) as held:
+            return [turn.question[0] for turn in held.turns(session)]
+
+    menu = page.locator(".st-key-more-1 button")
+    menu.focus()
+    page.keyboard.press("Enter")
+    item = page.get_by_role("menuitem", name="이 턴만 지우기")
+    expect(item).to_be_visible()
+    assert violations(page) == []
+    item.press("Enter")
+    expect(page.locator(".st-key-removed")).to_contain_text("1번째 턴을 지웠습니다")
+    expect(page.locator(".st-key-question-1")).to_contain_text("2번째 질문은")
+    assert asked(5) == ["2", "3", "4", "5", "6"]
+    still(page)
+    page.screenshot(path=tmp_path / "removed.png")
+    assert violations(page) == []
+    page.keyboard.press("Control+k")
+    page.keyboard.type("지우기 3")
+    expect(page.get_by_role("option").first).to_contain_text("3번째 턴만 지우기")
+    page.keyboard.press("Enter")
+    expect(page.locator(".st-key-removed")).to_contain_text("3번째 턴을 지웠습니다")
+    assert asked(4) == ["2", "3", "5", "6"]
+    page.reload()
+    expect(page.locator(".st-key-question-3")).to_contain_text("5번째 질문은")
+    assert asked(4) == ["2", "3", "5", "6"]
+    page.locator(".st-key-earlier-3 button").first.click()  # the other one stands for phones
+    expect(page.locator(".st-key-question-3")).to_contain_text("4번째 질문은")
+    assert asked(5) == ["2", "3", "4", "5", "6"]
+    page.locator(".st-key-earlier-1 button").first.click()  # the other one stands for phones
+    expect(page.locator(".st-key-question-1")).to_contain_text("1번째 질문은")
+    assert asked(6) == ["1", "2", "3", "4", "5", "6"]
 
 
 def test_markdown_is_shown_as_it_is_meant(visit: Visit) -> None:

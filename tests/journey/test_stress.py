@@ -19,9 +19,10 @@ from playwright.sync_api import Browser, expect
 from bench.port import is_taken
 from component.chat.jump import WINDOW
 from graph.context.turns import CHUNK
-from tests.journey.application import REPEATED, SLOW, App, Person, answer, free_port, started
+from tests.journey.application import LASTING, LONG, REPEATED, SLOW, App, Person, answer, free_port, started
 from tests.journey.conftest import Visit
 from tests.journey.test_reading import talked
+from tests.stub.reply import said
 from tests.stub.upstream import Upstream
 from tests.wait import until
 
@@ -65,6 +66,16 @@ def written(app: App, session: str, number: int) -> None:
             return bool(record.execute(wanted, (session, number)).fetchone() == ("done",))
 
     until(is_done)
+
+
+def arrived(app: App, text: str) -> None:
+    """Waits until the record has this of an answer that grows."""
+
+    def is_there() -> bool:
+        with closing(sqlite3.connect(app.log.parent / "data" / "gieok.db", timeout=60)) as record:
+            return any(text in part for (part,) in record.execute("select text from partial"))
+
+    until(is_there)
 
 
 def slow(person: Person, number: int = 1, how: str = "천천히") -> None:
@@ -178,11 +189,11 @@ def test_an_app_that_is_killed_in_mid_answer_goes_on_after_its_restart(browser: 
     port, upstream = free_port(), Upstream(always=answer)
     with upstream, started(tmp_path, port, **settings(upstream)) as app, visitor(browser, app) as person:
         person.ask("죽기 전에 묻는 질문", 1)
-        upstream.always = lambda body: answer(body).but(pause=1.5)  # it lasts until the kill on a busy machine, too
+        upstream.always = said(LONG * LASTING).but(pause=0.3)  # it lasts until the kill on a busy machine, too
         slow(person, 2)
         person.say("기다리던 질문")
         expect(person.page.get_by_text("전송 대기 중")).to_be_visible()
-        expect(person.live).to_contain_text(re.compile("긴 답변입니다. 기억은"))
+        arrived(app, "천천히 도착하는")
         os.kill(app.pid, signal.SIGKILL)
         while is_taken(port):  # a process of some size is gone a moment later
             time.sleep(0.05)
@@ -208,7 +219,7 @@ def test_an_app_that_is_killed_in_mid_answer_goes_on_after_its_restart(browser: 
 
 def test_a_model_server_that_dies_in_mid_answer_can_be_asked_again(browser: Browser, tmp_path: Path) -> None:
     port = free_port()
-    dying = Upstream(always=lambda body: answer(body).but(pause=1.5), port=port)
+    dying = Upstream(always=said(LONG * LASTING).but(pause=0.3), port=port)
     with started(tmp_path, **settings(dying)) as app, dying, visitor(browser, app) as person:
         slow(person)
         dying.__exit__()

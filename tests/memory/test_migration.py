@@ -18,9 +18,6 @@ from memory.export.conversion import convert_memory
 from store.database.memory_table import TABLES
 from tests.memory.conftest import OpenMemory
 from tests.memory.conversation import Conversations
-from tests.store.conftest import postgres, postgres_server
-
-__all__ = ["postgres", "postgres_server"]
 
 DATA = Path(__file__).parent / "data"
 KINDS: dict[str, Any] = {

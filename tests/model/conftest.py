@@ -29,7 +29,9 @@ def connect(upstream: Upstream) -> Connect:
     def make(*, url: str = "", **given: Any) -> BaseChatModel:
         own = {name: given.pop(name) for name in ("extra_body", "max_tokens", "temperature", "keep") if name in given}
         return client.build_chat_model(
-            url or upstream.url, "sk-secret-1", "stub-model", settings=settings.load_settings(**given), **own
+            client.ModelAddress(url or upstream.url, "sk-secret-1", "stub-model"),
+            settings=settings.load_settings(**given),
+            **own,
         )
 
     return make

@@ -116,6 +116,24 @@ def test_another_process_keeps_the_server(server: Embedded, small_model: Path, t
         assert not gone_within(server.pid, 4)
 
 
+def test_two_pages_of_one_model_share_its_server_and_either_of_them_keeps_it(
+    server: Embedded, small_model: Path, tmp_path: Path
+) -> None:
+    pages = [resolve.resolve_models(given(small_model, tmp_path)) for _ in range(2)]
+    (use,) = llama_server.list_server_uses()
+    pages[1].count("what the second page alone counts, while the first one has been left")
+    assert not llama_server.release_unused_server(use)
+    assert release_idle_servers(0, "") == 0
+    assert gone_within(server.pid)
+    with ThreadPoolExecutor(2) as pool:  # both come back in the same moment
+        answers = list(pool.map(lambda page: page.utility.invoke([HumanMessage("Hi.")], max_tokens=4).content, pages))
+    assert all(answers)
+    (again,) = llama_server.list_server_uses()
+    assert again.server is not None
+    assert again.is_running
+    assert again.server.pid != server.pid
+
+
 def test_a_foreign_program_at_the_port_of_a_released_server_gets_neither_text_nor_key(
     server: Embedded, small_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,7 +15,7 @@ from tests.retrieval.conftest import Words
 def test_one_pass_says_what_it_did(library: Library, tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs/a.md").write_text("Apples.")
-    done = list(batch.index_paths(library, [tmp_path / "docs", tmp_path / "gone.md"], "faq", polite=False))
+    done = list(batch.index_paths(library, [tmp_path / "docs", tmp_path / "gone.md"], "faq"))
     assert [each.added for each in done] == [("docs/a.md",)]
     assert [(name, error.code) for name, error in done[0].failed] == [("gone.md", "document_missing")]
     assert [(document.name, document.doc_type) for document in library.documents()] == [("docs/a.md", "faq")]
@@ -28,7 +28,7 @@ def test_watching_follows_changes_until_it_is_stopped(
     folder, stop = tmp_path / "docs", threading.Event()
     folder.mkdir()
     (folder / "a.md").write_text("Apples.")
-    passes = batch.index_paths(library, [folder], stop=stop, watch=True, polite=False)
+    passes = batch.index_paths(library, [folder], stop=stop, watch=True)
     assert next(passes).added == ("docs/a.md",)
     threading.Timer(0.1, lambda: (folder / "b.md").write_text("Pears.")).start()
     assert next(passes).added == ("docs/b.md",)
@@ -45,9 +45,9 @@ def test_watching_outlives_a_model_that_is_away(
     (tmp_path / "a.md").write_text("Apples.")
     words.refuses = lambda _: True
     with pytest.raises(EmbeddingFailed):
-        list(batch.index_paths(library, [tmp_path], polite=False))
+        list(batch.index_paths(library, [tmp_path]))
     stop = threading.Event()
-    passes = batch.index_paths(library, [tmp_path], stop=stop, watch=True, polite=False)
+    passes = batch.index_paths(library, [tmp_path], stop=stop, watch=True)
     assert [(name, error.code) for name, error in next(passes).failed] == [("", "embedding_failed")]
     tries: list[int] = []
 
@@ -77,7 +77,7 @@ def test_a_link_that_leads_out_of_the_folder_is_left_out_unless_links_are_follow
     library: Library, linked: Path
 ) -> None:
     def one(follow_links: bool = False) -> Added:
-        (done,) = batch.index_paths(library, [linked], polite=False, follow_links=follow_links)
+        (done,) = batch.index_paths(library, [linked], follow_links=follow_links)
         return done
 
     done = one()

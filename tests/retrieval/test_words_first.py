@@ -9,6 +9,7 @@ import pytest
 
 from retrieval import AddingProgress, Filters, Library
 from retrieval import change as module
+from retrieval.answer.fuse import CANDIDATES
 from retrieval.change import WORDS_FIRST
 from tests.retrieval.conftest import Opened, Words
 
@@ -47,7 +48,8 @@ def test_a_long_document_is_found_by_its_words_at_once(library: Library, words: 
     done = library.add([("book.md", book())], progress=look)
     assert seen == [(COUNT, [f"The fruit{COUNT - 1} is sweet."])]
     assert (done.added, done.passages) == (("book.md",), COUNT)
-    assert len(library.search("sweet", k=COUNT)) == COUNT
+    # all fit alike; more than the candidates need not come, and which are left out depends on the machine
+    assert len(library.search("sweet", k=CANDIDATES)) == CANDIDATES
 
 
 def test_vectors_are_published_as_they_come(library: Library, words: Words, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlalchemy import insert, update
+from sqlalchemy import event, insert, update
 
 from store import Store
 from store.database import schema
@@ -62,3 +63,21 @@ def test_finding_versions_does_not_read_the_paths_of_all_branches(store: Store) 
         lines.append(count_lines(lambda: store.tree.find_continuation(session_id, count)))  # noqa: B023
     assert lines[2] < 4 * lines[0]  # a path is as long as there are turns: not all paths, which are 16 times as much
     assert lines[3] < 4 * lines[1]
+
+
+def test_a_path_of_more_branches_than_a_statement_takes_parameters_is_read(tmp_path: Path) -> None:
+    """SQLite's own limit is 32,766; a path as long would take gigabytes here."""
+    store = Store(f"sqlite:///{tmp_path / 'gieok.db'}")
+    session_id = write_swiped_session(store, MANY)
+
+    @event.listens_for(store.engine, "checkout")
+    def narrow(connection: sqlite3.Connection, *_: object) -> None:
+        connection.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 100)
+
+    assert [turn.branch for turn in store.turns(session_id)] == list(range(MANY - 30, MANY))
+    assert store.tokens_before(session_id, MANY) == MANY - 1
+    store.tree.switch(session_id, MANY, MANY)
+    assert store.session(store.tree.copy(session_id, MANY)).turn_count == MANY
+    store.tree.cut(session_id, MANY)
+    assert store.session(session_id).turn_count == MANY - 1
+    store.close()

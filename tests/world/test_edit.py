@@ -71,6 +71,28 @@ def test_an_edited_answer_is_read_and_what_came_after_it_stays(told: Tale) -> No
     assert told.rows.rebase(known.node, known.edits).id == end.id
 
 
+@pytest.mark.parametrize("number", [1, 3])
+def test_a_story_is_what_the_turns_that_are_left_add_up_to(told: Tale, number: int) -> None:
+    nodes = play(told)
+    end = told.rows.leave_out(nodes[-1], number)
+    told.extractor.submit(end)
+    told.idle()
+    left = told.rows.path(end)
+    assert [one.turn for one in left] == [1, 2, 3, 4, 5]
+    assert sent(left) == [pair for at, pair in enumerate(sent(nodes), 1) if at != number]
+    assert [one.status for one in left] == ["done"] * 5
+    assert items(told, end) == {f"key {each}a" for each in range(1, 7) if each != number}
+    assert told.state(end).me.location == "Bridge"
+    assert items(told, nodes[-1]) == {f"key {each}a" for each in range(1, 7)}, "the line of before is as it was"
+    assert told.light_calls == [], "what the turns say of themselves is read by code"
+    shown = told.store.session(end.session)
+    assert shown.turn_count == 5
+    told.store.tree.switch(end.session, number, nodes[number - 1].branch)
+    assert told.store.session(end.session).turn_count == 6
+    assert told.rows.leave_out(nodes[-1], number).id == end.id, "the same again is there already"
+    assert told.store.session(end.session).path == shown.path
+
+
 def test_an_edited_question_changes_nothing_of_the_state(told: Tale) -> None:
     nodes = play(told)
     history = sent(nodes)

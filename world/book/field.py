@@ -27,8 +27,9 @@ PROBLEMS = {
     "no_json": "it is no JSON",
     "no_card": "it holds no card",
     "no_book": "it is no file of a known kind. Known are World Info of SillyTavern, character cards v1, v2 and v3 "
-    "(JSON, PNG, APNG, CHARX), lorebook_v3, lorebooks and modules of RisuAI, lorebooks of NovelAI, memory books of "
-    "Agnai, and plain lists of such entries",
+    "(JSON, PNG, APNG, CHARX), lorebook_v3, lorebooks and modules of RisuAI, lorebooks of NovelAI, memory books "
+    "and characters of Agnai, and plain lists of such entries",
+    "risum": "it is a packed module of RisuAI (.risum). Import it there and export it as CHARX or as a lorebook",
     "damaged": "it is damaged",
     "locked": "it has a password or an unknown compression",
 }

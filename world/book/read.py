@@ -31,6 +31,9 @@ from world.lore.rule import Rule, rule_of
 LIMIT = 30_000_000
 """Largest file in bytes."""
 MOST_ENTRIES = 5000
+_RISUM = b"\x6f\x00"
+"""How a packed module of RisuAI begins (``readModule`` in its code). Its bytes are exchanged by a table whose licence
+does not fit this program's; RisuAI itself writes its modules as CHARX, too."""
 
 
 def read_book(data: bytes, name: str = "") -> Book:
@@ -55,6 +58,8 @@ def _load_book_json(data: bytes, name: str) -> tuple[Any, bytes]:
         content, picture = card_in_png(data, name), data
     elif is_zip_book(data):
         content, picture = card_in_charx(data, name, LIMIT)
+    if content.startswith(_RISUM):
+        raise build_book_error(name, "risum")
     try:
         return _clean_json_value(json.loads(content.decode("utf-8-sig"))), picture
     except (ValueError, RecursionError) as error:

@@ -9,9 +9,10 @@ import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 
-from errors import BadWorldFile, EmbeddingFailed
+from errors import BadWorldFile, EmbeddingFailed, WorldUnknown
 from model.embedding import Embedder
 from store.world.record import StoryNode, World
 from store.world.worlds import Worlds
@@ -53,6 +54,7 @@ class Behind:
             self._write(world, node, state)
         except (OSError, BadWorldFile) as error:
             log.warning("the files of a world cannot be written: %s", type(error).__name__)
+        self._remove_late_files(world, node)
         try:
             self._vectors(world, node)
         except EmbeddingFailed as error:
@@ -89,13 +91,28 @@ class Behind:
             self._stories.pop(node.id, None)
 
     def _write(self, world: World, node: StoryNode, state: StoryState) -> None:
-        """Writes the files, unless they are of a newer turn."""
-        live = self._files.all(world.id).live
-        if live is not None and live.node > node.id:
-            return
+        """Writes the files of the story, unless they are of a newer turn."""
+        with suppress(BadWorldFile):  # what cannot be read is written anew
+            live = self._files.live(world.id, node.session)
+            if live is not None and live.node > node.id:
+                return
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        self._files.write_live(world.id, LiveStateFile(now, node.turn, node.id, live_state(state, world.language)))
-        self._files.write_story(world.id, self.story(node).whole)
+        text = live_state(state, world.language)
+        self._files.write_live(world.id, node.session, LiveStateFile(now, node.turn, node.id, text))
+        self._files.write_story(world.id, node.session, self.story(node).whole)
+
+    def _remove_late_files(self, world: World, node: StoryNode) -> None:
+        """Removes what was just written where the story or its world was deleted meanwhile, after whoever deleted it
+        had removed its files. Raises ``WorldUnknown`` then."""
+        try:
+            self._rows.node(node.id)
+        except WorldUnknown:
+            self._files.remove_all(world.id, node.session)
+            try:
+                self._rows.world(world.id)
+            except WorldUnknown:
+                self._files.remove_all(world.id)
+            raise
 
     def _vectors(self, world: World, node: StoryNode) -> None:
         """Embeds the episodes of the last turns that have no vector. Up to ``CARRIED`` turns none is wanted: a state

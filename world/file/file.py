@@ -1,12 +1,13 @@
 """The Markdown files of worlds on the disk (specification 12.5 and 12.6): the user's own, live_state.md and story.md.
 
-They lie in ``data_dir/world/<world id>/``.
+They lie in ``data_dir/world/<world id>/``; those that Gieok writes in a folder of each story there, named by its id.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 import threading
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,17 +24,18 @@ PREFIX = "stable_prefix.md"
 LIVE = "live_state.md"
 STORY = "story.md"
 WRITTEN = (LIVE, STORY)
-"""The files that Gieok writes, for reading; a prompt gets what they show from the story's own turn."""
+"""The files that Gieok writes for each story. A prompt gets what they show from the story's own turn, and live_state.md
+where it is of that turn."""
 MOST_FILES = 32
 MOST_BYTES = 200_000
 _NAME = re.compile(r"[a-z0-9_-]{1,60}\.md")
-_WORLD = re.compile(r"[A-Za-z0-9_-]{1,100}")
+_ID = re.compile(r"[A-Za-z0-9_-]{1,100}")
 
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """What a world's folder holds. ``further``: the user's files beside the prefix, by name. ``problems``: why a file
-    was not read; it stops nothing."""
+    """What a world's folder holds. ``further``: the user's files beside the prefix, by name; ``live``: of one story.
+    ``problems``: why a file was not read; it stops nothing."""
 
     prefix: WorldFile | None = None
     further: tuple[WorldFile, ...] = ()
@@ -48,39 +50,52 @@ class WorldFiles:
         self._folder = folder
         self.cards = CardFiles(folder)
 
-    def all(self, world: str) -> Files:
-        """Reads the files of a world; unchanged ones come from memory. Never raises for a file."""
+    def all(self, world: str, story: str = "") -> Files:
+        """Reads the files of a world, with live_state.md of one of its stories; unchanged ones come from memory. Never
+        raises for a file."""
         found: dict[str, WorldFile] = {}
         shown: LiveStateFile | None = None
         problems: list[BadWorldFile] = []
         for name in self.names(world):
             try:
                 found[name] = self.read(world, name)
-                shown = parse_live_file(found[name]) if name == LIVE else shown
             except BadWorldFile as problem:
                 problems.append(problem)
-        further = tuple(file for name, file in found.items() if name not in (PREFIX, *WRITTEN))
+        try:
+            shown = self.live(world, story) if story else None
+        except BadWorldFile as problem:
+            problems.append(problem)
+        further = tuple(file for name, file in found.items() if name != PREFIX)
         return Files(found.get(PREFIX), further, shown, tuple(problems))
 
     def names(self, world: str) -> list[str]:
-        """Returns the names of a world's Markdown files, sorted; at most ``MOST_FILES``."""
+        """Returns the names of a world's Markdown files, sorted, without those that Gieok writes; at most
+        ``MOST_FILES``."""
         try:
             found = sorted(path.name for path in self._of(world).iterdir() if path.suffix == ".md")
         except (OSError, BadWorldFile):
             return []
-        return found[:MOST_FILES]
+        return [name for name in found if name not in WRITTEN][:MOST_FILES]
 
-    def read(self, world: str, name: str) -> WorldFile:
-        """Reads a file. Raises ``BadWorldFile``."""
-        status = self._status(world, name)
+    def live(self, world: str, story: str) -> LiveStateFile | None:
+        """Returns live_state.md of a story; None where none is written. Raises ``BadWorldFile``."""
+        if not self._path(world, LIVE, story).exists():
+            return None
+        return parse_live_file(self.read(world, LIVE, story))
+
+    def read(self, world: str, name: str, story: str = "") -> WorldFile:
+        """Reads a file. ``story``: whose it is, where Gieok writes it. Raises ``BadWorldFile``."""
+        path = self._path(world, name, story)
+        status = self._status(path)
         try:
-            return _read_world_file(self._path(world, name), status.st_mtime_ns, status.st_size, status.st_ino)
+            return _read_world_file(path, status.st_mtime_ns, status.st_size, status.st_ino)
         except OSError as error:
             raise BadWorldFile(name=name, reason="it cannot be read", reason_code="unread") from error
 
-    def _status(self, world: str, name: str) -> os.stat_result:
+    @staticmethod
+    def _status(path: Path) -> os.stat_result:
         """Returns what the disk tells of a file that may be read. Raises ``BadWorldFile``."""
-        path = self._path(world, name)
+        name = path.name
         try:
             status = path.lstat()
             if not path.is_file() or path.is_symlink():
@@ -93,7 +108,7 @@ class WorldFiles:
     def text(self, world: str, name: str) -> str:
         """Returns a file as it is, front matter included, for an editor; also one whose front matter is damaged, so
         that it can be mended. Raises ``BadWorldFile``."""
-        self._status(world, name)
+        self._status(self._path(world, name))
         try:
             return self._path(world, name).read_text("utf-8-sig")
         except UnicodeDecodeError as error:
@@ -101,10 +116,10 @@ class WorldFiles:
         except OSError as error:
             raise BadWorldFile(name=name, reason="it cannot be read", reason_code="unread") from error
 
-    def write(self, world: str, name: str, text: str) -> None:
+    def write(self, world: str, name: str, text: str, story: str = "") -> None:
         """Replaces or creates a file in one step, so that a reader sees the old or the new one. Raises ``OSError``, and
         ``BadWorldFile`` for a name, size or front matter that is not allowed."""
-        path, data = self._path(world, name), text.encode("utf-8", "replace")
+        path, data = self._path(world, name, story), text.encode("utf-8", "replace")
         _check_size(name, len(data))
         parse_world_file(name, data)
         private.make_folder(path.parent)
@@ -118,36 +133,36 @@ class WorldFiles:
         finally:
             temporary.unlink(missing_ok=True)
 
-    def write_live(self, world: str, shown: LiveStateFile) -> None:
-        """Writes live_state.md. Raises ``OSError``."""
-        self.write(world, LIVE, shown.text)
+    def write_live(self, world: str, story: str, shown: LiveStateFile) -> None:
+        """Writes live_state.md of a story. Raises ``OSError``."""
+        self.write(world, LIVE, shown.text, story)
+        for name in WRITTEN:  # an earlier version wrote one for all stories of a world
+            self.remove(world, name)
 
-    def write_story(self, world: str, text: str) -> None:
-        """Writes story.md. Raises ``OSError``."""
-        self.write(world, STORY, f"{text.strip()}\n")
+    def write_story(self, world: str, story: str, text: str) -> None:
+        """Writes story.md of a story. Raises ``OSError``."""
+        self.write(world, STORY, f"{text.strip()}\n", story)
 
     def remove(self, world: str, name: str) -> None:
         """Removes a file, if there is one. Raises ``BadWorldFile`` for a name that is not allowed."""
         self._path(world, name).unlink(missing_ok=True)
 
-    def remove_all(self, world: str) -> None:
-        """Removes the folder of a world that was deleted."""
-        folder = self._of(world)
+    def remove_all(self, world: str, story: str = "") -> None:
+        """Removes the folder of a world that was deleted, or that of one of its stories."""
         with suppress(FileNotFoundError):
-            for path in folder.iterdir():
-                path.unlink(missing_ok=True)
-            folder.rmdir()
+            shutil.rmtree(self._of(world, story))
 
-    def _of(self, world: str) -> Path:
-        if not _WORLD.fullmatch(world):
-            raise BadWorldFile(name=world, reason="this is no world's id", reason_code="world")
-        return self._folder / world
+    def _of(self, world: str, story: str = "") -> Path:
+        for id in (world, story) if story else (world,):
+            if not _ID.fullmatch(id):
+                raise BadWorldFile(name=id, reason="this is no world's id", reason_code="world")
+        return self._folder / world / story
 
-    def _path(self, world: str, name: str) -> Path:
+    def _path(self, world: str, name: str, story: str = "") -> Path:
         if not _NAME.fullmatch(name):
             reason = "a name has small letters a to z, digits, _ and -, and ends with .md"
             raise BadWorldFile(name=name, reason=reason, reason_code="name")
-        return self._of(world) / name
+        return self._of(world, story) / name
 
 
 def _check_size(name: str, size: int) -> None:

@@ -45,13 +45,13 @@ class KeyedEntry:
     content: str
 
     @classmethod
-    def of(cls, id: int, rule: Rule, keys: Sequence[str], secondary: Sequence[str], content: str) -> KeyedEntry:
-        """Returns an entry with all its keys made ready."""
+    def of(cls, id: int, rule: Rule, keys: Sequence[str], content: str) -> KeyedEntry:
+        """Returns an entry with all its keys made ready; names stand in them for macros."""
         required, excluded, excluded_all = (
             tuple(read_keys(some, rule) for some in lists)
             for lists in (rule.required, rule.excluded, rule.excluded_all)
         )
-        first, second = read_keys((*keys, *rule.patterns), rule), read_keys(secondary, rule)
+        first, second = read_keys((*keys, *rule.patterns), rule), read_keys(rule.secondary, rule)
         return cls(id, rule, first, second, required, excluded, excluded_all, content)
 
 

@@ -147,9 +147,15 @@ def _line_of(entry: LoreEntry, content: str, rule: Rule | None, fillers: Names, 
 def _ready_keyed(ready: ReadyEntry, rule: Rule) -> KeyedEntry:
     fill = ready.fillers.fill
     content = expand_macros(ready.entry.content, ready.fillers, str(ready.entry.id))
-    return KeyedEntry.of(
-        ready.entry.id, rule, [fill(key) for key in ready.entry.keys], [fill(key) for key in rule.secondary], content
+    named = replace(
+        rule,
+        patterns=tuple(map(fill, rule.patterns)),
+        secondary=tuple(map(fill, rule.secondary)),
+        required=tuple(tuple(map(fill, keys)) for keys in rule.required),
+        excluded=tuple(tuple(map(fill, keys)) for keys in rule.excluded),
+        excluded_all=tuple(tuple(map(fill, keys)) for keys in rule.excluded_all),
     )
+    return KeyedEntry.of(ready.entry.id, named, [fill(key) for key in ready.entry.keys], content)
 
 
 _tokens = lru_cache(maxsize=16384)(estimate_tokens)

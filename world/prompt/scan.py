@@ -85,7 +85,7 @@ def _list_messages(told: ToldStory, names: Names, most: int) -> tuple[tuple[str,
         if len(said) > most + 2:
             break
         said += [(names.character, answer), (names.user, question)]
-    return tuple(one for one in said if one[1].strip())[:most]
+    return tuple((speaker, names.fill(text)) for speaker, text in said if text.strip())[:most]
 
 
 def _find_greeting(rows: PathRows, told: ToldStory, parent: StoryNode | None) -> str | None:

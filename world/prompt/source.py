@@ -96,7 +96,7 @@ class Source:
             book,
             cosines,
             episodes,
-            self.files.all(world.id),
+            self.files.all(world.id, node.session if node is not None else ""),
             story,
             self._instruction(world.language),
             node.id if node else 0,

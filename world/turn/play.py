@@ -17,6 +17,7 @@ from model.modelset import ModelSet
 from model.raw import RawStopped
 from settings import Settings
 from store.session.opening import TurnPlace
+from store.session.options import DEFAULT, AnswerOptions
 from store.world.record import StoryNode
 from text.answer import loop
 from text.sentence import split_sentences
@@ -64,12 +65,13 @@ def play_story_turn(
     begun = _build_played_request(engine, world_id, parent, question)
     if place is not None:
         begun = replace(begun, place=place, number=place.number)
-    messages = [*_build_earlier_messages(begun), {"role": "user", "content": question}]
+    options = _load_story_options(engine, place.session_id if place is not None else parent.session if parent else "")
+    messages = [*_build_earlier_messages(begun, options), {"role": "user", "content": question}]
     body = {
         "model": models.raw.model,
         "messages": messages,
         "stream": True,
-        **_build_model_options(models, engine.settings),
+        **_build_model_options(models, engine.settings, options),
     }
     ends, cut = (
         (find_circle_start, last_sentence)
@@ -90,7 +92,8 @@ def build_prompt_beginning(engine: WorldEngine, world_id: str, parent: StoryNode
     """Returns the beginning of the prompt of the turn after ``parent`` (``world.turn.ahead``). Raises
     ``WorldUnknown``."""
     begun = _build_played_request(engine, world_id, parent, "")
-    return build_next_beginning(place_world_texts(_build_earlier_messages(begun), engine.prefix(begun), "", "system"))
+    earlier = _build_earlier_messages(begun, _load_story_options(engine, parent.session if parent else ""))
+    return build_next_beginning(place_world_texts(earlier, engine.prefix(begun), "", "system"))
 
 
 def _build_played_request(
@@ -105,10 +108,16 @@ def _build_played_request(
     return replace(begun, told_story=replace(begun.told_story, turns=turns), told_numbers=numbers)
 
 
-def _build_earlier_messages(begun: RecognisedRequest) -> list[Json]:
-    """Returns the messages before the player's."""
+def _load_story_options(engine: WorldEngine, session_id: str) -> AnswerOptions:
+    """Returns what the player has set for the answers of a story; the default for one that has no row yet."""
+    return engine.store.options.of(session_id) if session_id else DEFAULT
+
+
+def _build_earlier_messages(begun: RecognisedRequest, options: AnswerOptions) -> list[Json]:
+    """Returns the messages before the player's. A system prompt of the story takes the place of the narrator's role."""
     assert begun.world is not None
-    system = {"role": "system", "content": prompt.render_prompt("world_play", begun.world.language)}
+    role = options.system_prompt or prompt.render_prompt("world_play", begun.world.language)
+    system = {"role": "system", "content": role}
     return [system, *(message for turn in begun.told_story.turns for message in _build_turn_messages(*turn))]
 
 
@@ -181,16 +190,17 @@ def _build_turn_messages(question: str, answer: str) -> list[Json]:
     return [*asked, {"role": "assistant", "content": answer}]
 
 
-def _build_model_options(models: ModelSet, settings: Settings) -> Json:
+def _build_model_options(models: ModelSet, settings: Settings, options: AnswerOptions) -> Json:
     """Returns how the model is asked, as in a chat (``model.choice.resolve``)."""
     sampling = models.profile.sampling
-    limited = models.alone or "answer_tokens" in settings.model_fields_set
-    most = settings.answer_tokens
-    if models.profile.prompt == "bare" and "answer_tokens" not in settings.model_fields_set:
+    limited = models.alone or "answer_tokens" in settings.model_fields_set or options.answer_tokens is not None
+    most = options.answer_tokens or settings.answer_tokens
+    if models.profile.prompt == "bare" and not ("answer_tokens" in settings.model_fields_set or options.answer_tokens):
         most = SCENE_TOKENS
     longest = {"max_tokens": most} if limited else {}
     warmth = {"temperature": sampling.temperature, **sampling.body()} if sampling else {}
-    return {**longest, **warmth}
+    own = {"temperature": options.temperature} if options.temperature is not None else {}
+    return {**longest, **warmth, **own}
 
 
 __all__ = ["play_story_turn"]

@@ -26,10 +26,10 @@ NEW = "new"
 def draw_files(shown: WorldView, prefix: str = "") -> None:
     """Draws the tab: damaged files with their errors, the field that chooses a file, and that file."""
     words, files = shown.view.words, shown.engine.files
-    known = files.all(shown.world.id)
+    known = files.all(shown.world.id, shown.node.session if shown.node is not None else "")
     for problem in known.problems:
         draw_error(words, problem)
-    own = [name for name in files.names(shown.world.id) if name not in (PREFIX, *WRITTEN)]
+    own = [name for name in files.names(shown.world.id) if name != PREFIX]
     names = (LIVE, PREFIX, STORY, *own, NEW)
     key = f"{prefix}world-file-{shown.world.id}"
     if st.session_state.get(key) not in names:
@@ -71,12 +71,9 @@ def _format_iso_time(updated_at: str) -> str:
 def _draw_story(shown: WorldView) -> None:
     words = shown.view.words
     st.caption(words("world.file.story"))
-    if STORY not in shown.engine.files.names(shown.world.id):
+    text = shown.engine.render_story(shown.node) if shown.node is not None else ""
+    if not text:
         st.caption(words("world.file.story.none"))
-        return
-    try:
-        text = shown.engine.files.text(shown.world.id, STORY)
-    except BadWorldFile:  # shown above
         return
     st.code(text, language=None, wrap_lines=True, height=400)
     _draw_budget(shown, text, _read_world_budgets(shown).files)

@@ -11,6 +11,7 @@ from door.mcp.caller import McpCaller
 from door.mcp.tool.schema import Arguments, StructuredResult
 from door.mcp.tool.tool import Tool
 from errors import SessionUnknown
+from graph.context.turns import CHUNK
 from graph.tool.recall import QUERY_CHARS
 from memory import Memory
 from memory.state import KEY_CHARS, PIN_CHARS, VALUE_CHARS
@@ -179,7 +180,7 @@ class SummariesArguments(Arguments):
 
 
 class ChunkSummary(StructuredResult):
-    """A summary of three turns."""
+    """A summary of a chunk of turns."""
 
     turns: list[int]
     status: str = Field(description="ready, active, retired or failed.")
@@ -267,8 +268,8 @@ TOOLS = (
     Tool(
         name="summaries",
         title="Summaries of a conversation",
-        description="Returns the summaries that stand for the earlier turns of a conversation, three turns each, with "
-        "their length and the facts that they do not hold.",
+        description=f"Returns the summaries that stand for the earlier turns of a conversation, {CHUNK} turns each, "
+        "with their length and the facts that they do not hold.",
         arguments=SummariesArguments,
         result=Summaries,
         run=answer_summaries_call,

@@ -40,7 +40,16 @@ from model.embedding import built_in
 from model.profile import Profile
 from prompt import render_prompt
 from retrieval.index.word import cut_text_words, find_installed_cut
-from retrieval.past import adds_answer, build_rules_name, excerpt_turn, find_turns, keep_fitting, pack_turn, read_floor
+from retrieval.past import (
+    SearchedPast,
+    adds_answer,
+    build_rules_name,
+    excerpt_turn,
+    find_turns,
+    keep_fitting,
+    pack_turn,
+    read_floor,
+)
 from store import Session
 from store.search.turn_index import AT_ONCE, NewRow, PastTurn, TurnKey
 from text.answer.cited_turn import strip_marks
@@ -136,16 +145,8 @@ def search_past_turns(
     unread, last = ([session_id, *others], None) if before == 1 else ([session_id], before - 1)
     if _index_words(engine, unread, last=last) == AT_ONCE:
         plan_index(engine, session_id)
-    found = find_turns(
-        index,
-        built_in(),
-        query,
-        session_id=session_id,
-        before=before,
-        sessions=[session_id, *others],
-        now=engine.now(),
-        limit=LOOKED_AT,
-    )
+    searched = SearchedPast(session_id, before, [session_id, *others])
+    found = find_turns(index, built_in(), query, searched, engine.now(), LOOKED_AT)
     turns = index.texts([each.key for each in found])
     for each in found:
         turn = turns.get(each.key)
@@ -240,12 +241,6 @@ def _flatten_turn_text(text: str) -> str:
 
 
 # --- after the answer ---------------------------------------------------------------------------
-
-
-def index_turns(engine: TurnEngine, session_id: str) -> None:
-    """Indexes the words of this session's new turns, and puts what else is missing on the list of side work."""
-    _index_words(engine, [session_id])
-    plan_index(engine, session_id)
 
 
 def plan_index(engine: TurnEngine, session_id: str, past: Past | None = None) -> None:

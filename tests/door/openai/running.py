@@ -75,13 +75,13 @@ class Running:
 
 
 @contextmanager
-def served(folder: Path, model: str, **variables: str) -> Iterator[Server]:
-    """The service as ``bench.server.service`` starts it, but forked; one worker."""
+def served(folder: Path, model: str, leave: float | None = None, /, **variables: str) -> Iterator[Server]:
+    """The service as ``bench.server.service`` starts it, but forked; one worker. ``leave``: as ``launch`` takes it."""
     folder.mkdir(parents=True, exist_ok=True)
     port, log = free_port(), folder / "server.log"
     log.touch()
     arguments = ["cli.py", "serve", "--host", "127.0.0.1", "--port", str(port)]
-    process = launch(arguments, environment(folder, model, **variables), log)
+    process = launch(arguments, environment(folder, model, **variables), log, leave)
     server = Server(f"http://127.0.0.1:{port}/v1", cast("subprocess.Popen[bytes]", process), log)
     try:
         wait(f"http://127.0.0.1:{port}/healthz", server)

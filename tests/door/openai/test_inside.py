@@ -104,7 +104,7 @@ def test_a_side_call_streams_and_is_cut_when_its_client_leaves(service: Inside) 
     body = {**history(task), "stream": True}
     with httpx2.stream("POST", f"{service.root}/v1/chat/completions", json=body, timeout=60) as answer:
         assert "x-gieok-session" not in answer.headers
-        pieces = answer.iter_text()
+        pieces = answer.iter_lines()
         while "two" not in next(pieces):
             pass
     assert service.upstream.requests[-1].gone.wait(60)

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
+from bench.train.router import hash_router_examples
 from errors import EmbeddingFailed
 from graph.choice.feature import HEAD, TAIL, Label, Values, extract_message_core
 from graph.choice.router import MARGIN, Router, RouterWeights, load_router
-from graph.choice.train import hash_router_examples
 from tests.table import table
 
 CLEAR: list[tuple[str, Label]] = [
@@ -48,7 +48,7 @@ def test_a_short_message_may_lean_on_the_one_before_it(previous: str, question: 
 
 
 def test_the_weights_belong_to_the_examples() -> None:
-    assert RouterWeights.load().digest == hash_router_examples(), "python -m graph.choice.train"
+    assert RouterWeights.load().digest == hash_router_examples(), "python -m bench.train.router"
 
 
 def test_below_the_margin_there_is_no_tool() -> None:

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bench.train.past_turn import hash_training_files
 from model.embedding import built_in
 from retrieval.past import keep_fitting
 from retrieval.past.feature import FEATURES, find_candidates
 from retrieval.past.phrase import SIZE, hash_phrases
 from retrieval.past.rank import CUT, FoundTurn, rank_turns, read_floor
 from retrieval.past.row import pack_turn
-from retrieval.past.train import hash_training_files
 from retrieval.past.turn_table import TurnTable
 from retrieval.past.weight import load_weights
 from store.search.turn_index import IndexedTurn, PastTurn, TurnKey
@@ -157,5 +157,5 @@ def test_features_of_korean_stand_twice_and_of_others_once() -> None:
 
 
 def test_the_weights_were_learned_from_the_training_files_as_they_are() -> None:
-    assert load_weights().digest == hash_training_files(), "python -m retrieval.past.train --data DIR"
+    assert load_weights().digest == hash_training_files(), "python -m bench.train.past_turn --data DIR"
     assert list(load_weights().order) == list(FEATURES)

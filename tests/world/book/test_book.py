@@ -5,17 +5,22 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bench.lore import FOLDER, is_changed, opened_engine
 from errors import BadBook, FileTooLarge
 from store.world.record import LAYERS, LoreEntry
 from tests.table import table
 from world.book import FORMATS, Book, Card, Format, read_book, write_book
 from world.book.container import charx_with, make_blank_picture, png_with
+from world.book.write import write_again
+from world.engine import WorldEngine
 from world.lore.macro import Names
 from world.lore.rule import rule_of
 
@@ -98,6 +103,48 @@ def test_a_card_gives_its_character_its_greetings_and_its_book() -> None:
     assert [entry.content for entry in book.entries] == ["Faster than light."]
 
 
+@pytest.fixture(scope="module")
+def engine() -> Iterator[WorldEngine]:
+    with opened_engine() as opened:
+        yield opened
+
+
+PERSONAS = {
+    "text": ("A ferryman.", {"text": ["A ferryman."]}),
+    "wpp": ('[character("Oskar") {\nmind("calm" + "dry")\n}]', {"mind": ["calm", "dry"]}),
+    "sbf": ('[ character: "Oskar"; mind: "calm", "dry" ]', {"mind": ["calm", "dry"]}),
+    "boostyle": ("Oskar + calm + dry", {"mind": ["calm", "dry"]}),
+}
+
+
+@pytest.mark.parametrize("kind", PERSONAS)
+def test_a_character_of_agnai_gives_its_texts_and_its_book(kind: str) -> None:
+    told, attributes = PERSONAS[kind]
+    entry = {"name": "quay", "entry": "The quay is wet.", "keywords": ["quay"], "priority": 0, "weight": 0}
+    character = {
+        "kind": "character",
+        "name": "Oskar",
+        "description": "by an author",
+        "persona": {"kind": kind, "attributes": attributes},
+        "greeting": "Climb in, {{user}}.",
+        "alternateGreetings": ["You again."],
+        "scenario": "A ferry at night.",
+        "sampleChat": "{{char}}: Sit.",
+        "insert": {"prompt": "Oskar never lies.", "depth": 3},
+        "tags": ["river"],
+        "characterBook": {"kind": "memory", "name": "Port", "entries": [{**entry, "enabled": True}]},
+        "visualType": "avatar",
+    }
+    book = read_book(as_bytes(character))
+    assert book.card is not None
+    assert (book.card.text("description"), book.card.note, book.card.tags) == (told, "Oskar never lies.", ("river",))
+    assert book.card.greetings == ["Climb in, {{user}}.", "You again."]
+    assert [(one.keyword, one.keys, one.content) for one in book.entries] == [("quay", ("quay",), "The quay is wet.")]
+    assert json.loads(write_again(book)) == character
+    plain = {name: value for name, value in character.items() if name not in ("kind", "characterBook")}
+    assert json.loads(write_again(read_book(as_bytes(plain)))) == plain
+
+
 def test_a_wrong_field_is_named_and_sound_entries_stay() -> None:
     entries = [
         {"keys": ["a"], "content": "sound"},
@@ -130,6 +177,8 @@ def test_a_wrong_field_is_named_and_sound_entries_stay() -> None:
     [
         (b"{ invalid", "no_json"),
         (b"\xff\xfe\x00", "no_json"),
+        (b"\x6f\x00\x10\x00\x00\x00" + bytes(range(16)) + b"\x00", "risum"),
+        (b'{"kind": "character", "name": " "}', "empty"),
         (b"[1, 2]", "no_book"),
         (b'{"hello": 1}', "no_book"),
         (b'{"spec": "chara_card_v9", "data": {"name": "x"}}', "not_known"),
@@ -192,6 +241,11 @@ def test_regular_expressions_and_unknown_fields_survive_the_way_back() -> None:
     written = json.loads(write_book(read_book(as_bytes(source), "x"), "risu"))
     assert written["data"][0]["key"] == "/하린(이|아)?/"
     assert written["data"][0]["somebody's"] == ["own", "field"]
+
+
+@table("path", sorted((FOLDER / "file").iterdir()), ids=lambda path: path.name)
+def test_a_file_comes_out_of_a_world_as_it_went_in(engine: WorldEngine, path: Path) -> None:
+    assert not is_changed(engine, path)
 
 
 def test_a_picture_keeps_its_picture() -> None:

@@ -307,6 +307,30 @@ def test_a_deleted_world_stops_nothing(opened: OpenTale) -> None:
     assert told.now(here).status == "done"
 
 
+@pytest.mark.parametrize("of", ["story", "world"])
+def test_files_that_are_written_while_their_story_is_deleted_go_too(
+    opened: OpenTale, of: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = opened()
+    folder, write = told.settings.data_dir / "world" / told.world.id, told.files.write_story
+
+    def delete_and_write(world: str, story: str, text: str) -> None:
+        if of == "world":
+            told.rows.delete(world)
+            told.files.remove_all(world)
+        else:
+            told.store.delete_session(story)
+            told.files.remove_all(world, story)
+        write(world, story, text)
+
+    monkeypatch.setattr(told.files, "write_story", delete_and_write)
+    told.extractor.work(told.add(None, "Trees." + block(location="the wood")))
+    told.idle()
+    assert len(told.rows.all()) == (of == "story")
+    assert not [*folder.glob("**/*.md")]
+    assert folder.exists() == (of == "story")
+
+
 def test_a_deleted_story_leaves_the_work_of_the_other_stories_of_its_world(opened: OpenTale) -> None:
     gate = threading.Event()
     told = opened(ScriptedModel(killed.light, gate=gate))
@@ -421,20 +445,25 @@ def test_a_call_gives_way_to_a_turn_where_one_model_serves_everything(opened: Op
 # --- what follows -------------------------------------------------------------------------------
 
 
-def test_files_tell_the_newest_turn(opened: OpenTale) -> None:
+def test_files_tell_the_newest_turn_of_their_story(opened: OpenTale) -> None:
     told = opened()
     first = told.say(None, "A wood.", location="the wood", location_moved=True)
     told.idle()
     second = told.say(first, "A cave.", location="the cave", location_moved=True)
     told.idle()
-    live = told.files.all(told.world.id).live
+    live = told.files.live(told.world.id, first.session)
     assert live is not None
     assert (live.turn, live.node) == (2, second.id)
     assert "the cave" in live.body
-    assert told.files.text(told.world.id, "story.md").splitlines()[0].startswith("Turn 1 | the wood")
+    text = told.files.read(told.world.id, "story.md", first.session).body
+    assert text.splitlines()[0].startswith("Turn 1 | the wood")
     told.extractor.take_in_edit(first)
     told.idle()
-    assert told.files.all(told.world.id).live.node == second.id  # type: ignore[union-attr]
+    assert told.files.live(told.world.id, first.session).node == second.id  # type: ignore[union-attr]
+    other = told.say(None, "A hill.", "Another story?", location="the hill", location_moved=True)
+    told.idle()
+    lives = [told.files.live(told.world.id, one.session) for one in (first, other)]
+    assert [live and (live.turn, live.node) for live in lives] == [(2, second.id), (1, other.id)]
 
 
 def test_episodes_get_vectors_and_missing_ones_are_made_up_for(opened: OpenTale) -> None:

@@ -36,9 +36,9 @@ def test_a_world_without_a_folder_has_no_files(files: WorldFiles) -> None:
 def test_what_is_written_is_read(files: WorldFiles) -> None:
     files.write("w1", "stable_prefix.md", "# 세계\n")
     files.write("w1", "npc.md", "---\nbudget: 120\n---\n\n에르겐\n")
-    files.write_live("w1", LIVE)
-    files.write_story("w1", "이야기")
-    found = files.all("w1")
+    files.write_live("w1", "s1", LIVE)
+    files.write_story("w1", "s1", "이야기")
+    found = files.all("w1", "s1")
     assert found.prefix
     assert found.prefix.body == "# 세계"
     assert [(file.name, file.body, file.budget, file.choose_budget(9)) for file in found.further] == [
@@ -46,13 +46,17 @@ def test_what_is_written_is_read(files: WorldFiles) -> None:
     ]
     assert found.live == LIVE
     assert files.text("w1", "npc.md") == "---\nbudget: 120\n---\n\n에르겐\n"
-    assert files.names("w1") == ["live_state.md", "npc.md", "stable_prefix.md", "story.md"]
+    assert files.names("w1") == ["npc.md", "stable_prefix.md"]
+    assert files.all("w1", "s2").live is None
     assert files.all("w2").prefix is None
 
 
 def test_the_live_file_has_a_front_matter(files: WorldFiles, tmp_path: Path) -> None:
-    files.write_live("w1", LIVE)
-    text = (tmp_path / "world" / "w1" / "live_state.md").read_text("utf-8")
+    for name in ("live_state.md", "story.md"):
+        put(tmp_path, name, "of all stories of the world, as an earlier version wrote it")
+    files.write_live("w1", "s1", LIVE)
+    assert [path.name for path in (tmp_path / "world" / "w1").iterdir()] == ["s1"]
+    text = (tmp_path / "world" / "w1" / "s1" / "live_state.md").read_text("utf-8")
     assert text == "---\nupdated_at: 2026-01-02T03:04:05+00:00\nturn: 5\nnode: 31\n---\n위치: 숲\n"
 
 
@@ -87,8 +91,8 @@ def test_an_unchanged_file_is_not_read_again(files: WorldFiles, tmp_path: Path) 
         ("npc.md", "---\nbudget: true\n---\ntext", "budget"),
         ("npc.md", "---\nbudget: -1\n---\ntext", "budget"),
         ("npc.md", "x" * (MOST_BYTES + 1), "size"),
-        ("live_state.md", "written by somebody", "front"),
-        ("live_state.md", "---\nturn: five\nnode: 3\n---\n", "front"),
+        ("s1/live_state.md", "written by somebody", "front"),
+        ("s1/live_state.md", "---\nturn: five\nnode: 3\n---\n", "front"),
         ("세력.md", "text", "name"),
         ("NPC.md", "text", "name"),
     ],
@@ -98,9 +102,9 @@ def test_a_damaged_or_foreign_file_is_named_and_stops_nothing(
 ) -> None:
     put(tmp_path, "faction.md", "fine")
     path = put(tmp_path, name, data)
-    found = files.all("w1")
+    found = files.all("w1", "s1")
     path.unlink()
-    assert [(one.values["name"], one.values["reason_code"]) for one in found.problems] == [(name, code)]
+    assert [(one.values["name"], one.values["reason_code"]) for one in found.problems] == [(path.name, code)]
     assert [file.name for file in found.further] == ["faction.md"]
     assert found.live is None
 
@@ -211,6 +215,10 @@ def test_a_folder_full_of_files_is_read_in_part(files: WorldFiles) -> None:
 
 def test_a_deleted_world_leaves_no_folder(files: WorldFiles, tmp_path: Path) -> None:
     files.write("w1", "npc.md", "x")
+    for story in ("s1", "s2"):
+        files.write_story("w1", story, "x")
+    files.remove_all("w1", "s1")
+    assert sorted(path.name for path in (tmp_path / "world" / "w1").iterdir()) == ["npc.md", "s2"]
     files.remove_all("w1")
     files.remove_all("w1")
     assert not (tmp_path / "world" / "w1").exists()

@@ -10,19 +10,25 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage
+from sqlalchemy import func, select
 
 import errors
 from model import scripted
 from model.call.stream import Stopped
 from model.profile import SMALL, STRONG
+from prompt import render_prompt
 from settings import load_settings
 from store import Finished, Store
+from store.database import schema
+from store.database import world_table as table
+from store.session.options import AnswerOptions
 from store.world.record import LoreEntry, StoryNode
 from tests.stub import reply
 from tests.stub.upstream import Upstream
+from world.beginning import remove_story_world
 from world.engine import WorldEngine
 from world.lore.rule import Rule
-from world.turn.play import STEP, find_circle_start, last_sentence, preview_message
+from world.turn.play import STEP, build_prompt_beginning, find_circle_start, last_sentence, preview_message
 
 BLOCK = "\n\n```state\nlocation: {}\n```"
 
@@ -163,6 +169,33 @@ def test_an_error_of_the_models_server_is_one_of_ours(folder: Path) -> None:
         played.store.close()
 
 
+def test_a_story_has_its_own_system_prompt_temperature_and_longest_answer(folder: Path) -> None:
+    from model.choice.resolve import resolve_models
+
+    with Upstream(always=reply.said("장면.")) as upstream:
+        played = Played(folder, (), openai_base_url=upstream.url, openai_api_key="none", chat_model="stub-model")
+        real = resolve_models(played.settings)
+        played.engine.models = lambda: real
+        first = played.play(None, "시작")
+        played.store.options.set(first.session, AnswerOptions("너는 늙은 뱃사공이다.", 0.3, 700))
+        played.play(first, "숲으로")
+        played.play(None, "다른 시작")  # another story of the world
+        assert played.engine.idle(60)
+        bodies = [sent.body for sent in upstream.requests if sent.body.get("stream")]
+        systems = [[one["content"] for one in body["messages"] if one["role"] == "system"] for body in bodies]
+        mine = ["너는 늙은 뱃사공이다." in texts[0] for texts in systems]
+        assert mine == [False, True, False]
+        role = render_prompt("world_play", "ko")
+        assert [role in "".join(texts) for texts in systems] == [True, False, True]
+        assert [(body.get("temperature"), body.get("max_tokens")) for body in bodies][1] == (0.3, 700)
+        assert all(body.get("temperature") != 0.3 for body in (bodies[0], bodies[2]))
+        beginning = build_prompt_beginning(played.engine, played.world.id, first)
+        assert beginning is not None
+        assert "너는 늙은 뱃사공이다." in "".join(str(one.content) for one in beginning)
+        played.engine.close()
+        played.store.close()
+
+
 def test_a_scene_ends_where_it_goes_round_in_circles() -> None:
     lines = [
         '"네, 나루터에서 벌어가자. 불씨가 없다면." 도윤은 걸어간다.',
@@ -221,6 +254,27 @@ def test_an_answer_that_is_stored_stays_whatever_fails_behind_it(story: Played) 
         connection.exec_driver_sql("DROP TRIGGER full")
     story.engine.work_off(second)
     assert story.engine.state(second).me.location == "곳2"
+
+
+@pytest.mark.parametrize("of", ["story", "world"])
+def test_a_story_that_is_removed_while_its_answer_arrives_leaves_nothing(story: Played, of: str) -> None:
+    first = story.play(None, "시작")
+    place = story.store.begin_turn(first.session, "숲으로")
+    assert story.engine.idle(60)
+
+    def remove(_: str) -> None:
+        if of == "world" and story.store.worlds.all():
+            remove_story_world(story.engine, story.world)
+        elif of == "story" and story.store.worlds.stories(story.world.id):
+            story.store.delete_session(first.session)
+
+    with pytest.raises(errors.WorldUnknown):
+        story.engine.play(story.world.id, first, "숲으로", story.stop, remove, place)
+    assert story.engine.idle(60)
+    with story.store.transaction() as connection:
+        for rows in (schema.turn, schema.session, *table.BY_NODE, table.node):
+            assert connection.execute(select(func.count()).select_from(rows)).scalar() == 0, rows.name
+    assert [*(story.settings.data_dir / "world").iterdir()] == [] or of == "story"
 
 
 def test_a_failed_turn_between_has_a_number_and_is_not_told(story: Played) -> None:

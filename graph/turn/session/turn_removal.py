@@ -1,0 +1,39 @@
+"""One turn taken out of a conversation, of which the later turns stay as they were: a branch without it.
+
+What follows from it comes as after an edited answer: the next prompt finds the state out of line and makes it anew, the
+summaries of the turns that have moved are made again as those of an imported conversation, and memory follows the path.
+In a story the later turns are worked off again from what was read in them, so that its state is what they add up to.
+"""
+
+from __future__ import annotations
+
+from graph.turn.process.engine import TurnEngine
+from graph.turn.session.answer_edit import load_turn_on_path
+from graph.turn.session.repair import settle_last_turn
+
+
+def remove_turn(engine: TurnEngine, session_id: str, number: int, branch: int | None = None) -> int:
+    """Takes a turn out and returns the branch that holds it, with which ``switch`` brings it back. ``branch``: of the
+    turn that the user saw; None: whichever the path has.
+
+    Raises ``TurnUnknown``, also for the only turn and one that has left the path, and ``SessionBusy`` while the session
+    answers.
+    """
+    with engine.hold(session_id) as session:
+        turn = load_turn_on_path(engine, session_id, number, branch)
+        settle_last_turn(engine, session, engine.store.status(session))
+        if not session.world:
+            beside = {}
+            if engine.memory is not None:
+                note = engine.memory.writer.note_removal
+                beside = {"beside": note(engine.tenant, session_id, session.path, number, user=engine.user)}
+            engine.store.tree.remove(session_id, number, **beside)
+            return turn.branch
+        assert engine.worlds is not None, "only stories of this process's own database have a world"
+        last = engine.store.worlds.last_before(session_id, session.turn_count + 1)
+        if last is None or last.turn <= number:  # no turn of the story follows it
+            engine.store.tree.remove(session_id, number)
+            return turn.branch
+        worlds = engine.worlds().using(engine.store, engine.models)
+        worlds.work_off(engine.store.worlds.leave_out(last, number))
+        return turn.branch

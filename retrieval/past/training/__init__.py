@@ -1,1 +1,0 @@
-"""What a search in past turns learns from: conversations and questions that were written for it."""
