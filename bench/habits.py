@@ -267,7 +267,7 @@ def count_missing(agent: Agent, session: str, chat: Chat, habit: Habit) -> int:
 
 def plain(text: str) -> str:
     """Returns a text without what a habit does to its form."""
-    return " ".join(unicodedata.normalize("NFC", text).split())
+    return " ".join(unicodedata.normalize("NFKC", text).split())
 
 
 @contextmanager

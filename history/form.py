@@ -1,7 +1,8 @@
 """What a message is compared by: its words, without what programs do to the form of a text.
 
 Thoughts, emphasis, punctuation, case, Unicode's forms and white space are away. Lines stay known, because programs put
-texts of their own on lines of their own; a label in front of a line («Mina: …») counts as a line of its own.
+texts of their own on lines of their own; a label in front of a line («Mina: …», «[15:04] …») counts as a line of its
+own.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ MOST_KNOWN = 20_000
 _NAMES = "|".join(INNER_NAMES)
 _THOUGHT = re.compile(rf"<({_NAMES})>|<!(--)", re.IGNORECASE)
 _THOUGHT_END = re.compile(rf"</({_NAMES})>|(--)>", re.IGNORECASE)
-_LABEL = re.compile(r"^([ \t]*[^\s:：][^\n:：]{0,39}[:：])(?=[ \t])", re.MULTILINE)
+_LABEL = re.compile(r"^([ \t]*(?:[^\s:：][^\n:：]{0,39}[:：]|\[[^\[\]\n]{1,40}\]))(?=[ \t])", re.MULTILINE)
 _WORD = re.compile(r"[^\W_]+")
 _BLOCK = re.compile(r"^[ \t]*(`{3,}+|~{3,}+)[^\n]*\n|<(\w+)\b[^<>\n]*>|\[[^\[\]\n]*\]|\([^()\n]*\)", re.MULTILINE)
 _BLOCK_END = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*$|</(\w+)>", re.MULTILINE)
@@ -73,7 +74,7 @@ def read_form(text: str) -> ComparableForm:
     if "<" in plain:
         parts = _leave_out(plain, _THOUGHT, _THOUGHT_END)
         plain = " ".join(parts) if "".join(parts).strip() else plain
-    if ":" in plain or "：" in plain:
+    if ":" in plain or "：" in plain or "[" in plain:
         plain = _LABEL.sub("\\1\n", plain)
     plain = plain.replace("'", "").replace("’", "").casefold()
     lines = tuple(line for line in (" ".join(_WORD.findall(line)) for line in plain.splitlines()) if line)

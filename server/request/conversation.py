@@ -27,6 +27,7 @@ from history.script import read_script
 from server.phrase import resolve_language
 from server.request.client_call import own_calls
 from server.request.message import ClientMessage
+from server.request.moved_turn import restore_turns
 from server.request.told_request import ToldRequest, read_told_request
 from store import GivenTurn, Session
 from store.path import Path, branch_at
@@ -200,9 +201,8 @@ def _plan_named_session(agent: Agent, request: ToldRequest, session: Session, wh
     if request.turns or whole:
         leads = agent.store.histories.find(_pair_turns(request.turns), session.id)
         lead = leads[0] if leads else Lead(session.id, session.path, {}, 0.0)
-        return _plan_turn_at_place(
-            agent, request, _find_history_place(request, session, _lay_history(agent, request, lead))
-        )
+        request, laid = _restore_history(agent, request, _lay_history(agent, request, lead))
+        return _plan_turn_at_place(agent, request, _find_history_place(request, session, laid))
     number = session.turn_count
     last = agent.store.histories.find_path_turn(session.id, session.path, number) if number else None
     if last is not None and _is_same_question(last, request) and is_unheard(agent, session, last):
@@ -227,9 +227,11 @@ def _plan_among_leads(agent: Agent, request: ToldRequest, leads: Sequence[Lead])
     is_alike = len(best) > 1
     if is_alike and 2 * best[0].alignment.known_count < len(request.turns):
         return _plan_new_session(request)
-    laid = max(best, key=lambda one: _session_of(agent, one.lead).updated)
+    chosen = max(best, key=lambda one: _session_of(agent, one.lead).updated)
+    request, laid = _restore_history(agent, request, chosen)
     place = _find_history_place(request, _session_of(agent, laid.lead), laid)
-    place = replace(place, following={laid.last.number + 1: laid.following})
+    if laid is chosen:
+        place = replace(place, following={laid.last.number + 1: laid.following})
     if _is_chance_match(agent, place, len(request.turns)) or _is_one_of_many(request, laid):
         return _plan_new_session(request)
     planned = _plan_turn_at_place(agent, request, place)
@@ -278,6 +280,21 @@ def _lay_history(agent: Agent, request: ToldRequest, lead: Lead) -> LaidHistory:
 
     turns = [Exchange(find_words(turn.question), turn.answer) for turn in request.turns]
     return LaidHistory(lead, align_told_turns(turns, lead.weights, read), texts)
+
+
+def _restore_history(agent: Agent, request: ToldRequest, laid: LaidHistory) -> tuple[ToldRequest, LaidHistory]:
+    """Returns the request with the turns that its client has taken apart put together (``moved_turn``), laid over the
+    same path; the same ones where there are none."""
+    home, path = laid.lead.home, laid.lead.path
+    turns = restore_turns(
+        request, laid.alignment.pairs, lambda numbers: agent.store.histories.read(home, path, numbers)
+    )
+    if turns == request.turns:
+        return request, laid
+    restored = replace(request, turns=turns)
+    leads = agent.store.histories.find(_pair_turns(turns), home)
+    lead = next((one for one in leads if one.path == path), laid.lead)
+    return restored, _lay_history(agent, restored, lead)
 
 
 def _find_proved(agent: Agent, request: ToldRequest, laid: Sequence[LaidHistory]) -> list[LaidHistory]:

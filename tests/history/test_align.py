@@ -97,6 +97,7 @@ DRESSES: dict[str, Callable[[str], str]] = {
     "asterisks away": lambda text: text.replace("*", ""),
     "names": lambda text: f"Mina: {text}",
     "label": lambda text: f"번역: {text}",
+    "time": lambda text: f"[27 Nov, 15:04] {text}",
     "other quotes": lambda text: text.replace("'", "’"),
     "NFD": lambda text: unicodedata.normalize("NFD", text),
     "CRLF": lambda text: text.replace("\n", "\r\n") + "\r\n",

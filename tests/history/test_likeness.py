@@ -25,6 +25,7 @@ KO = '*바람이 잦아든다.* 미나가 너에게 놋쇠 열쇠를 건넨다. 
         (f"<think>Now what?</think>{ANSWER}", "same"),
         (ANSWER.replace(" ", "\n"), "same"),
         (f"Mina: {ANSWER}", "more"),
+        (f"[2026-11-27 15:04] {ANSWER}", "more"),
         (f"{ANSWER}\n\n[Keep the tone dark.]", "more"),
         (ANSWER.replace("Mina", "Nina"), "other"),
         (ANSWER.replace("brass", "brash"), "other"),

@@ -311,6 +311,44 @@ def test_turns_deleted_in_the_middle_are_gone(agent: Agent) -> None:
     assert path(agent, session) == [*left, ("And then?", asked.answer)]
 
 
+MOVED = [
+    [("user", 3), ("assistant", 1)],
+    [("assistant", 2)],
+    [("user", 2), ("assistant", 2)],
+    [("assistant", 4), ("user", 3)],
+]
+"""Which messages a program moves into a text of its own, request by request: of the user or the assistant, by turn."""
+
+
+@pytest.mark.parametrize("name", [None, "mine"])
+def test_messages_that_a_program_moves_into_its_own_text_are_told(agent: Agent, name: str | None) -> None:
+    session, known = "", list[Turn]()
+    for number in range(1, 6):
+        asked = ask(agent, known, f"What of number {number}?", name)
+        session, known = asked.session, [*known, (f"What of number {number}?", asked.answer)]
+    for at, moved in enumerate(MOVED, 6):
+        sent, block = list[ClientMessage](), list[str]()
+        for turn, (question, answer) in enumerate(known, 1):
+            for role, text in (("user", question), ("assistant", answer)):
+                if (role, turn) in moved:
+                    block.append(f"{role.title()}: {text}")
+                else:
+                    sent.append(ClientMessage(role, text))
+        system = ClientMessage("system", "Past events:\n" + "\n\n".join(block))
+        asked = run(agent, [system, *sent, ClientMessage("user", f"What of number {at}?")], name)
+        assert (asked.session, asked.plan.fit) == (session, "goes_on")
+        known.append((f"What of number {at}?", asked.answer))
+    assert path(agent, session) == known
+
+
+def test_an_answer_whose_question_was_deleted_stays_an_answer_of_its_own(agent: Agent) -> None:
+    session, known = talk(agent, *(f"Question {number}?" for number in range(1, 7)))
+    left = [ClientMessage(role, text) for turn in known for role, text in zip(("user", "assistant"), turn, strict=True)]
+    asked = run(agent, [*left[:4], *left[5:], ClientMessage("user", "And then?")])
+    told = [*known[:2], ("", known[2][1]), *known[3:]]
+    assert (asked.session, path(agent, session)) == (session, [*told, ("And then?", asked.answer)])
+
+
 def test_the_client_goes_back_to_an_older_answer(agent: Agent) -> None:
     session, known = talk(agent, "One?", "Two?")
     ask(agent, known[:1], "Two?")
