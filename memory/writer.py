@@ -321,16 +321,17 @@ class MemoryWriter:
         return write
 
     def note_removal(
-        self, tenant: str, session: str, path: Path, number: int, *, user: str = USER
-    ) -> Callable[[Connection], None]:
-        """Returns the function that writes within the transaction that leaves out turn ``number`` of ``path``: what the
-        later turns told stays in the profile. What the turn itself told is on the path no more, and texts that took it
-        in are made anew from the turns that are left."""
+        self, tenant: str, session: str, number: int, *, user: str = USER
+    ) -> Callable[[Connection, Path, Path], None]:
+        """Returns the function that writes within the transaction that leaves out turn ``number`` (``Tree.remove``):
+        what the later turns told stays in the profile. What the turn itself told is on the path no more, and texts that
+        took it in are made anew from the turns that are left."""
 
-        def write(connection: Connection) -> None:
+        def write(connection: Connection, path: Path, forked: Path) -> None:
             scope = Scope(tenant, session)
             bump_session_revision(connection, scope, user)
-            copy_facts_earlier(connection, read_head(connection, scope), path, number)
+            head = replace(read_head(connection, scope), path=forked)
+            copy_facts_earlier(connection, head, path, number)
 
         return write
 

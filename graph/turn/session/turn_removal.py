@@ -26,14 +26,12 @@ def remove_turn(engine: TurnEngine, session_id: str, number: int, branch: int | 
             beside = {}
             if engine.memory is not None:
                 note = engine.memory.writer.note_removal
-                beside = {"beside": note(engine.tenant, session_id, session.path, number, user=engine.user)}
+                beside = {"beside": note(engine.tenant, session_id, number, user=engine.user)}
             engine.store.tree.remove(session_id, number, **beside)
             return turn.branch
+        engine.store.tree.remove(session_id, number)
         assert engine.worlds is not None, "only stories of this process's own database have a world"
-        last = engine.store.worlds.last_before(session_id, session.turn_count + 1)
-        if last is None or last.turn <= number:  # no turn of the story follows it
-            engine.store.tree.remove(session_id, number)
-            return turn.branch
-        worlds = engine.worlds().using(engine.store, engine.models)
-        worlds.work_off(engine.store.worlds.leave_out(last, number))
+        last = engine.store.worlds.last_before(session_id, engine.store.session(session_id).turn_count + 1)
+        if last is not None and last.turn >= number:
+            engine.worlds().using(engine.store, engine.models).work_off_behind(last)
         return turn.branch
