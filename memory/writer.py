@@ -20,7 +20,6 @@ from memory.row.apart import set_session_apart
 from memory.row.profile import (
     ProfileLine,
     carries_over,
-    copy_facts_earlier,
     make_fact,
     read_profile,
     read_profile_rows,
@@ -62,7 +61,6 @@ from settings import Settings
 from store.database import memory_table as table
 from store.database import schema
 from store.database.insert import insert_into
-from store.path import Path
 from text import sentence
 from text.clean import clean_text
 
@@ -317,21 +315,6 @@ class MemoryWriter:
                 rows = select(table.line).where(*match_session(table.line, scope), table.line.c.kind == "profile")
                 gone = [row.id for row in connection.execute(rows) if not head.has(row.branch, row.turn)]
                 connection.execute(delete(table.line).where(table.line.c.id.in_(gone)))
-
-        return write
-
-    def note_removal(
-        self, tenant: str, session: str, number: int, *, user: str = USER
-    ) -> Callable[[Connection, Path, Path], None]:
-        """Returns the function that writes within the transaction that leaves out turn ``number`` (``Tree.remove``):
-        what the later turns told stays in the profile. What the turn itself told is on the path no more, and texts that
-        took it in are made anew from the turns that are left."""
-
-        def write(connection: Connection, path: Path, forked: Path) -> None:
-            scope = Scope(tenant, session)
-            bump_session_revision(connection, scope, user)
-            head = replace(read_head(connection, scope), path=forked)
-            copy_facts_earlier(connection, head, path, number)
 
         return write
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from graph.turn.process.engine import TurnEngine
 from graph.turn.session.answer_edit import load_turn_on_path
 from graph.turn.session.repair import settle_last_turn
+from memory.row.removal import note_turn_removal
 
 
 def remove_turn(engine: TurnEngine, session_id: str, number: int, branch: int | None = None) -> int:
@@ -23,11 +24,8 @@ def remove_turn(engine: TurnEngine, session_id: str, number: int, branch: int | 
         turn = load_turn_on_path(engine, session_id, number, branch)
         settle_last_turn(engine, session, engine.store.status(session))
         if not session.world:
-            beside = {}
-            if engine.memory is not None:
-                note = engine.memory.writer.note_removal
-                beside = {"beside": note(engine.tenant, session_id, number, user=engine.user)}
-            engine.store.tree.remove(session_id, number, **beside)
+            moved = note_turn_removal(engine.tenant, session_id, number, engine.user)
+            engine.store.tree.remove(session_id, number, moved)
             return turn.branch
         engine.store.tree.remove(session_id, number)
         assert engine.worlds is not None, "only stories of this process's own database have a world"
