@@ -25,6 +25,7 @@ from tests.conftest import Serve
 from tests.test_app import page, texts
 from world.book import FORMATS, read_book
 from world.engine import WorldEngine
+from world.extraction.extract import Extractor
 from world.sample import load_sample_story
 
 pytestmark = pytest.mark.usefixtures("fresh")
@@ -290,11 +291,20 @@ def test_scenes_are_taken_back_with_their_world(serve: Serve) -> None:
     assert node_of(say(at, "뒤를 돌아본다")).parent == second.parent
 
 
-def test_a_single_scene_is_deleted_and_its_world_is_what_the_others_add_up_to(serve: Serve) -> None:
+def test_a_single_scene_is_deleted_and_its_world_is_what_the_others_add_up_to(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
     serve(numbered())
     at = say(say(say(opened(), "탑으로 간다"), "계단을 오른다"), "문을 연다")
-    third = node_of(at)
+    third, work, waited = node_of(at), Extractor.work, list[int]()
+
+    def note_work(extractor: Extractor, node: StoryNode) -> bool:
+        waited.append(node.id)
+        return work(extractor, node)
+
+    monkeypatch.setattr(Extractor, "work", note_work)
     at.menu_button(key="more-2").set_value("remove").run()
+    assert waited == [], "the later scenes are worked off behind the page"
     assert "계단을 오른다" not in texts(at)
     assert (node_of(at).turn, node_of(at).question, node_of(at).answer) == (2, third.question, third.answer)
     assert node_of(at).id != third.id
