@@ -99,7 +99,8 @@ class MemoryFolds:
         folded = select(func.coalesce(func.max(version.folded), 0)).where(
             version.tenant == source.tenant, version.session == source.session, version.undone.is_(False)
         )
-        went_on = select(schema.turn.c.id).where(schema.turn.c.session_id == source.session, schema.turn.c.id > 0)
+        turn = schema.turn.c
+        went_on = select(turn.id).where(turn.session_id == source.session, turn.id > 0, turn.is_copy.is_(False))
         query = select(source.session).join(schema.session, session.id == source.session)
         query = query.where(
             source.tenant == tenant,

@@ -20,7 +20,6 @@ from memory.row.apart import set_session_apart
 from memory.row.profile import (
     ProfileLine,
     carries_over,
-    copy_facts_earlier,
     make_fact,
     read_profile,
     read_profile_rows,
@@ -62,7 +61,6 @@ from settings import Settings
 from store.database import memory_table as table
 from store.database import schema
 from store.database.insert import insert_into
-from store.path import Path
 from text import sentence
 from text.clean import clean_text
 
@@ -317,20 +315,6 @@ class MemoryWriter:
                 rows = select(table.line).where(*match_session(table.line, scope), table.line.c.kind == "profile")
                 gone = [row.id for row in connection.execute(rows) if not head.has(row.branch, row.turn)]
                 connection.execute(delete(table.line).where(table.line.c.id.in_(gone)))
-
-        return write
-
-    def note_removal(
-        self, tenant: str, session: str, path: Path, number: int, *, user: str = USER
-    ) -> Callable[[Connection], None]:
-        """Returns the function that writes within the transaction that leaves out turn ``number`` of ``path``: what the
-        later turns told stays in the profile. What the turn itself told is on the path no more, and texts that took it
-        in are made anew from the turns that are left."""
-
-        def write(connection: Connection) -> None:
-            scope = Scope(tenant, session)
-            bump_session_revision(connection, scope, user)
-            copy_facts_earlier(connection, read_head(connection, scope), path, number)
 
         return write
 

@@ -29,7 +29,8 @@ from store.turn.image import copy_images
 from store.turn.outbox import delete_sent_message
 from store.turn.partial import delete_partial_text
 from store.turn.shift import copy_turns_earlier
-from store.world.copy import copy_story
+from store.world.copy import copy_nodes_earlier, copy_story
+from store.world.rows import lock_world_of_session
 from text.clean import clean_text
 
 _NUMBER = re.compile(r" \(\d+\)$")
@@ -123,21 +124,29 @@ class Tree:
             switch_session_path(connection, session_id, _create_fork(connection, session_id, path, number, now), now)
 
     def remove(
-        self, session_id: str, number: int, beside: Callable[[Connection], object] = lambda connection: None
+        self,
+        session_id: str,
+        number: int,
+        beside: Callable[[Connection, Path, Path], object] = lambda connection, path, forked: None,
     ) -> None:
         """Begins a branch without turn ``number``, on which those after it stand as they were, one place earlier
-        (``store.turn.shift``); ``switch`` brings it back. ``beside`` writes further rows in the same transaction.
+        (``store.turn.shift``); ``switch`` brings it back. The turns of a story are to be worked off anew there.
+        ``beside`` writes further rows in the same transaction, given the path as it was and the one without the turn.
         Raises ``TurnUnknown``, also for the only turn."""
         now = time.time()
         with self._transaction() as connection:
+            lock_world_of_session(connection, session_id)  # before the story, as whoever tells a turn does
+            lock_session_row(connection, session_id)
             path, count, _ = _load_session_place(connection, session_id)
             if count == 1 or not 1 <= number <= count:
                 raise TurnUnknown(session=session_id, turn=number)
             forked = _create_fork(connection, session_id, path, number, now)
-            copy_turns_earlier(connection, session_id, path, number, branch_at(forked, number))
+            branch = branch_at(forked, number)
             delete_partial_text(connection, session_id)
+            copy_nodes_earlier(connection, session_id, path, number, count, branch)
+            beside(connection, path, forked)
+            copy_turns_earlier(connection, session_id, path, number, branch)
             switch_session_path(connection, session_id, forked, now)
-            beside(connection)
 
     def switch(self, session_id: str, number: int, branch: int) -> None:
         """Puts the session on the last used path through the version of turn ``number`` that ``branch`` holds.

@@ -239,13 +239,13 @@ turn = Table(
         postgresql_where=text("pinned"),
     ),
 )
-"""``id`` rises with time, and imported turns lie below all others: search uses this order (``store.search``).
-``given``: a client told this turn; no model of ours answered it. ``has_foreign``: its prompt held text of others, so
-that its answer may repeat it (``store.turn.foreign``). ``is_imported``: its question comes out of a file, and is no
-more the user's than its answer; the answer does, too, unless ``id`` is above 0. ``mark``: of earlier versions, which
-knew whole turns by it. ``reasoning``: what the model thought before its answer. ``pinned``: the user wants it word for
-word in every prompt, also once it is summarised. ``is_copy``: it stands on another branch of the conversation in
-another place, where its calls count (``store.turn.shift``).
+"""``id`` rises with time, and imported turns lie below all others, but for copies of them (``is_copy``): search uses
+this order (``store.search``). ``given``: a client told this turn; no model of ours answered it. ``has_foreign``: its
+prompt held text of others, so that its answer may repeat it (``store.turn.foreign``). ``is_imported``: its question
+comes out of a file, and is no more the user's than its answer; the answer does, too, unless ``id`` is above 0 and it is
+no copy. ``mark``: of earlier versions, which knew whole turns by it. ``reasoning``: what the model thought before its
+answer. ``pinned``: the user wants it word for word in every prompt, also once it is summarised. ``is_copy``: it stands
+on another branch of the conversation in another place, where its calls count (``store.turn.shift``).
 """
 
 history_mark = Table(

@@ -72,6 +72,7 @@ node = Table(
     Column("report", PlainData),
     Column("since", Integer, nullable=False),
     Column("snapshot", PlainData),
+    Column("source", _ID, nullable=False, default=0, server_default=text("0")),
     UniqueConstraint("session_id", "branch", "turn"),
     Index("world_node_parent", "world_id", "parent"),
     Index("world_node_raw", "id", sqlite_where=RAW, postgresql_where=RAW),
@@ -79,7 +80,7 @@ node = Table(
 )
 """What a world adds to a turn of its story, by the place of the turn: ``session_id``, ``branch`` and its number.
 ``parent``: the ``id`` of the turn before it that was told, 0 for the first. ``since``: how many turns ago the last
-snapshot was."""
+snapshot was. ``source``: the ``id`` of the turn of another branch that this one says once more, 0 for any other."""
 
 characters = Table(
     "characters",

@@ -98,6 +98,13 @@ def merge_changes(old: Changes, new: Changes) -> Changes:
     return Changes(**lists, mood=old.mood if new.mood is None else new.mood, episode=new.episode or old.episode)
 
 
+def find_added_rows(whole: Changes, part: Changes) -> Changes:
+    """Returns what of the first changes is not in the second ones."""
+    lists = {name: tuple(one for one in getattr(whole, name) if one not in getattr(part, name)) for name, *_ in PARTS}
+    mood = whole.mood if whole.mood != part.mood else None
+    return Changes(**lists, mood=mood, episode=whole.episode if whole.episode != part.episode else None)
+
+
 def rename_person_rows(changes: Changes, names: Collection[str], new: str) -> Changes:
     """Returns changes in which the rows of somebody with these names bear another one. What stands under that already
     told of him as of somebody else, and goes."""

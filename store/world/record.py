@@ -233,7 +233,8 @@ class StoryNode:
     fields that were read from the block, or None; ``refusals``: why fields of it were not taken, one sentence each.
     ``receipt``: tokens and money of the request. ``report``: what the request was given and what was left out.
     ``since``: how many turns ago the state was last stored whole. ``session``, ``branch``: the conversation that the
-    story is, and where in it the turn lies (``store.path``).
+    story is, and where in it the turn lies (``store.path``). ``source``: the turn of another branch that this one says
+    once more; what was corrected there is corrected here, too. 0 for any other.
     """
 
     id: int
@@ -253,6 +254,7 @@ class StoryNode:
     created: float = 0.0
     session: str = ""
     branch: int = 0
+    source: int = 0
 
 
 @dataclass(frozen=True, slots=True)

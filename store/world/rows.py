@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Self
@@ -9,6 +10,7 @@ from typing import Self
 from sqlalchemy import Connection, bindparam, select, update
 
 from errors import WorldUnknown
+from store.database import schema
 from store.database import world_table as table
 from store.owner import can_access_row
 
@@ -34,6 +36,13 @@ def lock_world_row(connection: Connection, world_id: str) -> None:
     """Keeps other transactions from changing a world until this one ends. Whoever changes rows of several turns, or
     turns and the world's row, locks first: two that begin with different rows would wait for each other."""
     connection.execute(update(table.world).where(_WORLD.id == world_id).values(slug=_WORLD.slug))
+
+
+def lock_world_of_session(connection: Connection, session_id: str) -> None:
+    """Locks the world whose story a conversation is (``lock_world_row``), if it is one. Nothing is read before, for
+    SQLite may refuse to write what was read before another wrote."""
+    own = select(schema.session.c.world).where(schema.session.c.id == session_id).scalar_subquery()
+    connection.execute(update(table.world).where(_WORLD.id == own).values(updated=time.time()))
 
 
 def check_world(connection: Connection, world_id: str) -> str:

@@ -70,6 +70,7 @@ def as_node(row: Any) -> StoryNode:
         report=row.report,
         since=row.since,
         created=row.created,
+        source=row.source,
     )
 
 

@@ -16,11 +16,12 @@ from store.owner import check_session, in_worlds
 from store.path import Path, parse_path
 from store.session.history import put_marks
 from store.session.opening import TurnPlace
-from store.session.session_path import lock_session_row, switch_session_path
+from store.session.session_path import lock_session_row
 from store.turn.partial import delete_partial_text
 from store.turn.shift import copy_turn_around
 from store.world import change, story, tree
 from store.world.change import Snapshot
+from store.world.copy import copy_node_state, copy_verdicts
 from store.world.record import Changes, Edit, KnownHistory, NewNode, Origin, StoryNode, Wording
 from store.world.rows import WorldRows, check_world, lock_world_row
 
@@ -122,22 +123,6 @@ class StoryTurns(WorldRows):
         assert parent is not None
         return parent
 
-    def leave_out(self, last: StoryNode, number: int) -> StoryNode:
-        """Begins a branch without turn ``number``, which keeps what came after it up to ``last``, a later turn; returns
-        its end. All of its turns are to be worked off anew, as in ``rebase``. Raises ``WorldUnknown``."""
-        with self._transaction() as connection:
-            owner = check_world(connection, last.world)
-            connection.execute(update(table.world).where(_WORLD.id == last.world).values(updated=time.time()))
-            nodes = [tree.as_node(row) for row in tree.list_rows_before(connection, last, last.turn - number + 1)][::-1]
-            parent = tree.load_node(connection, nodes[0].parent) if nodes[0].parent else None
-            for node in nodes:
-                if node.turn != number:
-                    parent = self._add_once_more(connection, owner, parent, node, None)
-            assert parent is not None
-            _, path, _ = tree.load_node_place(connection, parent.id)
-            switch_session_path(connection, last.session, path)  # all of its turns may have been there already
-        return parent
-
     def _add_once_more(
         self, connection: Connection, owner: str, parent: StoryNode | None, node: StoryNode, edit: Edit | None
     ) -> StoryNode:
@@ -157,11 +142,22 @@ class StoryTurns(WorldRows):
             made = _write_node(connection, (node.world, owner), parent, new, spot)
             if edit is None:
                 copy_turn_around(connection, node.session, (node.branch, node.turn), (made.branch, made.turn))
+                self._copy_what_was_read(connection, node, made)
         if edit is None:
             tree.copy_node_marks(connection, node.id, made.id)
-            if node.block is not None and made.status == "raw":
-                connection.execute(update(table.node).where(_NODE.id == made.id).values(block=node.block))
         return made
+
+    def _copy_what_was_read(self, connection: Connection, node: StoryNode, made: StoryNode) -> None:
+        """Gives a turn that says the same as another one what was read in that, and what was judged of it."""
+        values: dict[str, Any] = {"block": node.block}
+        if made.status == "given":
+            values |= {"origin": node.origin, "refusals": list(node.refusals)}
+            values["mood"] = connection.execute(select(_NODE.mood).where(_NODE.id == node.id)).scalar()
+            copy_node_state(connection, node.id, made.id)
+        else:
+            values["source"] = node.id if node.status == "done" else node.source
+        connection.execute(update(table.node).where(_NODE.id == made.id).values(**values))
+        copy_verdicts(connection, node.id, made.id)
 
     def last_before(self, session_id: str, number: int, branch: int | None = None) -> StoryNode | None:
         """Returns the last turn before turn ``number`` that was answered; None where there is none. ``branch``: where
@@ -318,6 +314,13 @@ class StoryTurns(WorldRows):
             query = select(people.node).join(table.node, _NODE.id == people.node)
             query = query.where(_NODE.world_id == world_id, people.name == name).limit(1)
             return connection.execute(query).first() is not None
+
+    def changes_at(self, node: StoryNode) -> Changes:
+        """Returns what a turn itself has changed. Raises ``WorldUnknown``."""
+        with self._transaction() as connection:
+            tree.load_node(connection, node.id)
+            mood = connection.execute(select(_NODE.mood).where(_NODE.id == node.id)).scalar()
+            return change.load_changes(connection, {node.id: mood})[node.id]
 
     def stored_state(self, node: StoryNode) -> StoredState:
         """Returns what the state after a turn is made from. Raises ``WorldUnknown``."""

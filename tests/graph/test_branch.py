@@ -6,10 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from sqlalchemy import update
 
 from errors import Empty, SessionBusy, TooLong, TurnUnknown
 from graph.turn.agent import Agent
 from graph.turn.session.rebuild import build_session_state
+from store.database import schema
+from store.search.turn_index import TurnKey
 from tests.graph.conftest import OpenAgent
 from tests.graph.talk import done, question, say, scripted, talk, topic, topics
 
@@ -115,6 +118,26 @@ def test_a_turn_that_is_removed_leaves_the_later_ones_as_they_were(
     assert len({message.id for message in messages}) == len(messages)
     one.switch(talked, number, branch)
     assert asked(one, talked) == [topic(each) for each in range(1, 9)]
+
+
+def test_past_turns_that_an_answer_cites_move_with_it(agent: OpenAgent, session: NewSession) -> None:
+    one = agent()
+    talked = session(one)
+    talk(one, talked, range(1, 6))
+    items = ["/0/1/0.90", "/0/2/0.80", "/0/3/0.70", "other/0/2/0.60", "/7/3/0.50"]
+    step = {"call": "a", "name": "recall", "text": "", "ok": True, "seconds": 0.0, "artifact": {"turns": items}}
+    report = {"turn": 5, "parts": [{"name": "turns", "tokens": 9, "budget": 9, "items": items}], "left_out": []}
+    with one.store.transaction() as connection:
+        fifth = update(schema.turn).where(schema.turn.c.session_id == talked, schema.turn.c.number == 5)
+        connection.execute(fifth.values(report=report, steps=[step]))
+    one.remove_turn(talked, 2)
+    turn = one.store.turns(talked, limit=100)[-1]
+    new = turn.branch
+    moved = ["/0/1/0.90", "/0/0/0.80", f"/{new}/2/0.70", "other/0/2/0.60", "/7/3/0.50"]
+    assert turn.report is not None
+    assert turn.report["parts"][0]["items"] == moved, "a mark names a turn by its place in the list"
+    assert turn.steps[0]["artifact"] == {"turns": moved}
+    assert one.store.turn_index.text(TurnKey(talked, 0, 0)) is None
 
 
 def test_the_only_turn_and_one_that_is_not_there_are_not_removed(agent: OpenAgent, session: NewSession) -> None:

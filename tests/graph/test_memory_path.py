@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from graph.turn.agent import Agent
+from memory.key import Scope
+from memory.row.rows import change_source, read_forgotten, read_head
 from tests.graph.conftest import OpenAgent
 from tests.graph.recalling import asked, fact, folding, noting, ready, remembered, settled, tell
 from tests.graph.talk import done, prompts, say
@@ -110,6 +114,25 @@ def test_a_value_that_a_later_turn_changed_stays_changed_when_one_between_is_rem
     bot.switch(own, 2, branch)
     assert "home: in Jeju" in remembered(bot, own)
     assert remembered(bot, own).count("home: in") == 1
+
+
+def test_what_was_told_is_there_when_a_turn_is_removed_while_memory_is_off(bot: Agent) -> None:
+    own = new(bot)
+    tell(bot, own, range(1, 6))
+    assert bot.memory is not None
+    for at in (2, 4):
+        bot.memory.writer.remember(bot.tenant, own, f"wish {at}", f"the ({at})", turn=at, user=bot.user)
+    scope = Scope(bot.tenant, own)
+    with bot.store.everyone.transaction() as connection:
+        change_source(connection, scope, skipped=3)
+    bot.memory.eraser.forget_lines(bot.tenant, own, ["item 9: $900"], turn=5, user=bot.user)
+    replace(bot, memory=None).remove_turn(own, 2)
+    assert "the (4)" in remembered(bot, own)
+    assert "the (2)" not in remembered(bot, own)
+    with bot.store.everyone.transaction() as connection:
+        head = read_head(connection, scope)
+        assert head.skipped == 2
+        assert [each.turn for each in read_forgotten(connection, head, False)] == [4]
 
 
 def test_switching_to_another_version_takes_its_turns_in_anew(bot: Agent) -> None:

@@ -308,6 +308,12 @@ def test_a_start_folds_what_a_crash_left_and_no_imported_conversation(talks: Con
         turn = schema.turn.c
         old = update(schema.turn).where(turn.session_id == talks.session("imported"))
         connection.execute(old.values(id=-turn.id))  # as an import numbers its turns
+    talks.tell(range(7, 9), name="taken")
+    talks.tell(range(1, 7), name="taken")
+    with talks.store.transaction() as connection:
+        taken = update(schema.turn).where(turn.session_id == talks.session("taken"))
+        connection.execute(taken.values(id=-turn.id))
+    talks.store.tree.remove(talks.session("taken"), 1)  # the others are copies then, and nobody has gone on
     assert talks.memory.folds.list_due("acme") == [talks.session()]
     talks.store.set_model(talks.session(), {"kind": "local", "url": "http://127.0.0.1:9/v1", "name": "own"})
     assert talks.memory.folds.list_due("acme") == [], "the turns of a conversation with a model go to no other one"

@@ -12,6 +12,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import cast
 
 from errors import SessionBusy, WorldUnknown
@@ -21,7 +22,8 @@ from model.modelset import ModelSet
 from settings import Settings
 from store import Store
 from store.lock import session_lock
-from store.world.record import Origin, StoryNode
+from store.world import change
+from store.world.record import Changes, Origin, StoryNode, World
 from store.world.turns import needs_snapshot
 from world.block import Fields, find_contradictions, read_answer_blocks, read_cut_blocks
 from world.block.reading.read import read_parsed_fields, unknown_fields
@@ -34,6 +36,7 @@ from world.extraction.light_call import Later, LightCalls
 from world.extraction.queue import Queue
 from world.extraction.worked import Worked, drop_unsure_stay, work_out_changes
 from world.file.file import WorldFiles
+from world.lore.lorebook import Lorebook
 from world.prompt.source import Source
 from world.story.story import Stories, build_state_snapshot
 from world.turn import ahead
@@ -205,20 +208,43 @@ class Extractor:
         blocks, told = ([drop_unsure_stay(fields, parent, origin) for fields in given] for given in (blocks, told))
         done = work_out_changes(blocks, before, book, node, world.language, told if origin == "light" else None)
         self._note(node, done)
+        corrected = self._find_corrections(node, world, book)
+        is_corrected = corrected != Changes()
+        whole = needs_snapshot(node) and not is_corrected  # else the next turn's is
         taken = self._rows.settle(
             node.id,
-            done.changes,
+            change.merge_changes(done.changes, corrected),
             origin=origin,
             block=done.block,
             refusals=(*refusals, *done.refusals),
-            snapshot=build_state_snapshot(done.state, self._rows.begin_state(world.id))
-            if needs_snapshot(node)
-            else None,
+            snapshot=build_state_snapshot(done.state, self._rows.begin_state(world.id)) if whole else None,
         )
         if taken:
-            self._stories.keep(node, done.state, revision)
+            if not is_corrected:
+                self._stories.keep(node, done.state, revision)
             self._queue_following(node)
         return True
+
+    def _find_corrections(self, node: StoryNode, world: World, book: Lorebook) -> Changes:
+        """Returns what the user or the curator has changed at the turn that this one says once more: all of it that was
+        not read in the turn."""
+        try:
+            old = self._rows.node(node.source) if node.source else None
+        except WorldUnknown:  # it was removed
+            return Changes()
+        if old is None or old.status != "done":
+            return Changes()
+        parent = self._rows.node(old.parent) if old.parent else None
+        blocks = read_answer_blocks(old.raw) if read_cut_blocks(old.raw) is None else []
+        origin: Origin = BLOCK if blocks else "light"
+        if not blocks and old.block is not None:
+            blocks = [cast(Fields, old.block)]
+        blocks = [drop_unsure_stay(fields, parent, origin) for fields in blocks]
+        read = work_out_changes(blocks, self._stories.state(parent, world), book, old, world.language)
+        added = change.find_added_rows(self._rows.changes_at(old), read.changes)
+        marks = tuple(replace(one, last_mentioned=min(one.last_mentioned, node.turn)) for one in added.lore)
+        told = added.episode and replace(added.episode, turn=node.turn, node=node.id)
+        return replace(added, lore=marks, episode=told)
 
     def _note(self, node: StoryNode, done: Worked) -> None:
         """Stores the contradictions that code has noticed, unless they are known or intended."""

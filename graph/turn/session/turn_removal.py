@@ -10,6 +10,7 @@ from __future__ import annotations
 from graph.turn.process.engine import TurnEngine
 from graph.turn.session.answer_edit import load_turn_on_path
 from graph.turn.session.repair import settle_last_turn
+from memory.row.removal import note_turn_removal
 
 
 def remove_turn(engine: TurnEngine, session_id: str, number: int, branch: int | None = None) -> int:
@@ -23,17 +24,12 @@ def remove_turn(engine: TurnEngine, session_id: str, number: int, branch: int | 
         turn = load_turn_on_path(engine, session_id, number, branch)
         settle_last_turn(engine, session, engine.store.status(session))
         if not session.world:
-            beside = {}
-            if engine.memory is not None:
-                note = engine.memory.writer.note_removal
-                beside = {"beside": note(engine.tenant, session_id, session.path, number, user=engine.user)}
-            engine.store.tree.remove(session_id, number, **beside)
+            moved = note_turn_removal(engine.tenant, session_id, number, engine.user)
+            engine.store.tree.remove(session_id, number, moved)
             return turn.branch
+        engine.store.tree.remove(session_id, number)
         assert engine.worlds is not None, "only stories of this process's own database have a world"
-        last = engine.store.worlds.last_before(session_id, session.turn_count + 1)
-        if last is None or last.turn <= number:  # no turn of the story follows it
-            engine.store.tree.remove(session_id, number)
-            return turn.branch
-        worlds = engine.worlds().using(engine.store, engine.models)
-        worlds.work_off(engine.store.worlds.leave_out(last, number))
+        last = engine.store.worlds.last_before(session_id, engine.store.session(session_id).turn_count + 1)
+        if last is not None and last.turn >= number:
+            engine.worlds().using(engine.store, engine.models).work_off_behind(last)
         return turn.branch
