@@ -94,10 +94,12 @@ def _is_sentence_end(line: str, start: int, mark: re.Match[str]) -> bool:
 
 def remove_sentences(text: str, sentences: Iterable[str]) -> str:
     """Returns what a text says beside these sentences; an empty text where at most a label («User said:») is left.
-    Upper and lower case are one."""
+    Upper and lower case are one. The same words within another sentence stay."""
     rest = text
     for each in sentences:
-        rest = re.sub(rf"\s*{re.escape(each.rstrip(' .!?。'))}[.!?。]*", "", rest, flags=re.IGNORECASE)
+        words = re.escape(each.rstrip(" .!?。"))
+        whole = rf"(?:\s*·\s*|^\s*|(?<=[.!?。:])\s*){words}(?:[.!?。]+|(?=\s*(?:·|$)))"
+        rest = re.sub(whole, "", rest, flags=re.IGNORECASE)
     if rest == text:
         return text
     rest = rest.strip(" ,;·")

@@ -16,7 +16,7 @@ import streamlit as st
 
 from component.answer.turn_editor import OPENED, open_turn_editor
 from component.page.catalogue import Words
-from component.page.view import BEGUN, GIVEN_BACK, PAGE, build_page_view, to_newest
+from component.page.view import BEGUN, GIVEN_BACK, PAGE, SESSION, build_page_view, to_newest
 from component.work.job import Job
 from graph.turn.event import Done, Failed, TurnQuestions
 
@@ -96,7 +96,8 @@ def render_announcer(words: Words, session_id: str | None, job: Job | None, pane
     jump = st.session_state.get("jump", (0, 0))
     data: dict[str, object] = {"jump": list(jump), "lang": words.language}
     data["editor"], data["begun"] = list(st.session_state.get(OPENED, (0, ""))), st.session_state.get(BEGUN, 0)
-    data["back"] = list(st.session_state.get(GIVEN_BACK, ("", "")))
+    mark, text, address = st.session_state.get(GIVEN_BACK, ("", "", ""))
+    data["back"] = [mark, text] if address == st.query_params.get(SESSION, "") else ["", ""]
     data["names"] = {selector: words(key) for selector, key in {**NAMES, _OPENER: panel}.items()}
     data["menu"] = words("a11y.menu")
     data["choose"], data["lost"] = words("documents.choose"), words("page.lost", since="{since}")

@@ -41,15 +41,13 @@ const find = (state) => {
     return (item.id !== "copy" || copyButton(state)) && parts.every((part) => text.includes(part));
   });
   if (query) shown.splice(MOST);
-  const number = /^#?(\d{1,6})$/.exec(query)?.[1];
-  if (number && Number(number) >= 1 && Number(number) <= turns) {
-    shown.unshift({ id: `turn-${Number(number)}`, label: words.turn.replace("{number}", Number(number)), icon: "my_location" });
-  }
-  const removed = removable ? /(?:^|\D)(\d{1,6})$/.exec(query)?.[1] : "";
-  if (removed && Number(removed) >= 1 && Number(removed) <= turns) {
-    const label = words.remove.replace("{number}", Number(removed));
-    const item = { id: `remove-${Number(removed)}`, label, icon: "delete" };
-    if (parts.every((part) => label.toLocaleLowerCase().includes(part.replace(/^#/, "")))) shown.splice(number ? 1 : 0, 0, item);
+  const number = Number(/(?:^|\D)(\d{1,6})$/.exec(query)?.[1] ?? 0);
+  if (number >= 1 && number <= turns) {
+    const says = (label) => parts.every((part) => label.toLocaleLowerCase().includes(part.replace(/^#/, "")));
+    const go = words.turn.replace("{number}", number);
+    if (says(go)) shown.unshift({ id: `turn-${number}`, label: go, icon: "my_location" });
+    const remove = words.remove.replace("{number}", number);  // behind all others: it is never chosen by a mere Enter
+    if (removable && says(remove)) shown.push({ id: `remove-${number}`, label: remove, icon: "delete" });
   }
   const side = items.some((item) => item.id === "side") && /^\/?btw\s+(.+)$/i.exec(query)?.[1];
   if (side) shown.unshift({ id: "side", label: words.side.replace("{text}", () => side), icon: "chat_bubble", text: side });

@@ -36,10 +36,10 @@ PAGE = "view"
 DOCUMENTS = "documents"
 DRAFT = "ask"
 RETURNED = "returned"
-GIVEN_BACK = "given-back"
-"""Session state key of the text that was last put back into the input, with a mark of its own; none after the next
-message."""
 """Session state key of a text that the next page run puts back into the input."""
+GIVEN_BACK = "given-back"
+"""Session state key of the text that was last put back into the input, with a mark of its own and the address of its
+chat; none after the next message."""
 RATE_NEW = "rate-new"
 COLLECTIONS_NEW = "collections-new"
 APART_NEW = "apart-new"
@@ -363,7 +363,7 @@ def return_to_input(text: str) -> None:
     of the first, and ``announce.js`` then writes the text.
     """
     st.session_state[RETURNED] = text
-    st.session_state[GIVEN_BACK] = (str(time.time_ns()), text)
+    st.session_state[GIVEN_BACK] = (str(time.time_ns()), text, st.query_params.get(SESSION, ""))
 
 
 def return_chat_message(text: str, error: GieokError) -> None:

@@ -28,11 +28,10 @@ from server.refusal import Refusal, build_field_refusal
 from server.request.client_call import (
     Called,
     Results,
-    describe_calls,
+    describe_left_calls,
     end_with_calls,
     fill_call,
     find_left_turn,
-    find_open_calls,
     find_results,
     own_calls,
     usage_of,
@@ -122,7 +121,8 @@ class _EndpointTurn:
         end = self._drive(request, stop, hear)
         self._begin(request.session, end.turn, planned.fit)
         if isinstance(end, TurnQuestions) and is_client_call(end.questions):
-            return end_with_calls(request.session, replace(end, said=self._shown.rstrip()))
+            branch = branch_at(self._agent.store.session(request.session).path, end.turn)
+            return end_with_calls(request.session, branch, replace(end, said=self._shown.rstrip()))
         if isinstance(end, Done) and self._body.fills and not (end.stopped or end.usage.cut_at):
             return fill_call(end, self._body.fills)
         if isinstance(end, Done):
@@ -183,11 +183,10 @@ def _end_left_turn(agent: Agent, body: Body, stop: threading.Event) -> None:
     """Ends the turn that waits for results which come with the user's next message: no model answers them any more.
     Raises ``SessionBusy`` while the session answers."""
     left = find_left_turn(agent, body.messages)
-    calls = find_open_calls(left.session, left.turn) if left is not None else None
-    if left is None or calls is None:
+    if left is None:
         return
-    said = f"{calls.answer}\n\n" if calls.answer else ""
-    ending = f"{said}{describe_calls(calls)}"
+    said = f"{left.turn.answer}\n\n" if left.turn.answer else ""
+    ending = f"{said}{describe_left_calls(left)}"
     request = Request(left.session, "resume", number=left.turn.number, answers=left.answers, ending=ending)
     agent.turn(request, stop, lambda _event: None)
 

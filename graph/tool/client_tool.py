@@ -39,7 +39,7 @@ class ClientTools:
 
     def make(self) -> list[ClientTool]:
         """Returns the tools for a turn."""
-        return [ClientTool.of(form) for form in self.forms]
+        return [ClientTool.of(form, self.choice is not None) for form in self.forms]
 
     @property
     def only_function(self) -> Json | None:
@@ -61,18 +61,25 @@ NO_TOOLS = ClientTools()
 
 
 class ClientTool(BaseTool):
-    """A tool of a client. ``form``: as the client described it."""
+    """A tool of a client. ``form``: as the client described it; ``is_demanded``: the client wants a call in any
+    case."""
 
     form: Json = Field(default_factory=dict)
+    is_demanded: bool = False
     metadata: Json | None = Field(default_factory=lambda: {guard.FOREIGN: True, guard.CLIENT: True})
 
     @classmethod
-    def of(cls, form: Mapping[str, Any]) -> ClientTool:
+    def of(cls, form: Mapping[str, Any], is_demanded: bool = False) -> ClientTool:
         """Returns the tool of a form (``{"type": "function", "function": {"name": …}}``)."""
         function = form["function"]
         about = str(function.get("description") or function["name"])
+        schema = function.get("parameters") or {}
         return cls(
-            name=function["name"], description=about, args_schema=function.get("parameters") or {}, form=dict(form)
+            name=function["name"],
+            description=about,
+            args_schema=schema,
+            form=dict(form),
+            is_demanded=is_demanded,
         )
 
     def _to_args_and_kwargs(
@@ -84,7 +91,8 @@ class ClientTool(BaseTool):
     def _run(self, arguments: dict[str, Any], *, config: RunnableConfig) -> str:
         answer, key = answer_in(config), read_config_call(config)
         if answer is None:
-            state = {guard.CLIENT: True}  # the request that brings the result need not bring the tool
+            # the request that brings the result need not bring the tool
+            state = {guard.CLIENT: True} | ({guard.DEMANDED: True} if self.is_demanded else {})
             raise OpenUserQuestions([UserQuestion(key, KIND, key, self.name, arguments=dict(arguments), state=state)])
         return str(answer.value or "")
 

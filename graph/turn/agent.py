@@ -279,13 +279,13 @@ class Agent(TurnEngine):
         with self.hold(session_id):
             self.checkpoints.saver.delete_thread(session_id)
             self.store.delete_session(session_id)
-        if session.world:
-            folder = self.settings.data_dir / "world"
-            with translate_disk_errors(folder):
-                WorldFiles(folder).remove_all(session.world, session_id)
         if self.memory is not None:
             self.memory.eraser.erase_session(self.tenant, session_id, user=self.user)
         self.tidy_files()
+        if session.world:  # last: where the disk refuses, all the rest is done
+            folder = self.settings.data_dir / "world"
+            with translate_disk_errors(folder):
+                WorldFiles(folder).remove_all(session.world, session_id)
 
     def attach(self, session_id: str, uploads: Iterable[Upload], message: int = NEXT) -> None:
         """Registers files with a conversation before they are read. ``message``: the waiting message they go with."""

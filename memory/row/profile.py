@@ -6,6 +6,7 @@ is still named once. A pin is a statement that the user wants kept word for word
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -84,27 +85,37 @@ def read_profile(connection: Connection, head: Head, carried: bool) -> list[Prof
     by_id = {row.id: row for row in rows}
     before = {row.replaced_by: row for row in sorted(rows, key=lambda row: row.id) if row.replaced_by in by_id}
     now = [row for row in rows if row.replaced_by not in by_id]
+    later = _LaterValues(now)
     for row in now:  # the row that took its place lies on another branch; this branch has one that says it, too
-        if (newer := _find_later_value(row, now)) is not None:
+        if (newer := later.find(row)) is not None:
             before.setdefault(newer.id, row)
             by_id[row.id] = newer
     return [ProfileLine(row, before.get(row.id)) for row in now if by_id[row.id] is row]
 
 
-def _find_later_value(row: MemoryLine, rows: Sequence[MemoryLine]) -> MemoryLine | None:
-    """Returns the line of a later turn of the same conversation that has a value for the same key."""
-    return next(
-        (
-            other
-            for other in rows
-            if other.session == row.session
-            and other.turn > row.turn
-            and row.key
-            and same_key(other.key) == same_key(row.key)
-            and (row.is_foreign or not other.is_foreign)
-        ),
-        None,
-    )
+class _LaterValues:
+    """The lines of a profile by conversation and key, to find one of a later turn. ``rows``: as the profile has them;
+    of several later lines the first one counts."""
+
+    def __init__(self, rows: Sequence[MemoryLine]) -> None:
+        self._keys = {row.id: (row.session, same_key(row.key)) for row in rows if row.key}
+        self._all = self._group(rows)
+        self._own = self._group([row for row in rows if not row.is_foreign])
+
+    def _group(self, rows: Sequence[MemoryLine]) -> dict[tuple[str, str], list[MemoryLine]]:
+        """Returns the lines that one of an earlier turn may lead to: each is of a later turn than those before it."""
+        found: dict[tuple[str, str], list[MemoryLine]] = {}
+        for row in rows:
+            if row.key and (not (known := found.setdefault(self._keys[row.id], [])) or known[-1].turn < row.turn):
+                known.append(row)
+        return found
+
+    def find(self, row: MemoryLine) -> MemoryLine | None:
+        """Returns the line of a later turn of the same conversation that has a value for the same key. What others say
+        comes after no line that the user told."""
+        known = (self._all if row.is_foreign else self._own).get(self._keys[row.id], []) if row.key else []
+        at = bisect_right(known, row.turn, key=lambda other: other.turn)
+        return known[at] if at < len(known) else None
 
 
 def write_fact(connection: Connection, head: Head, known: Sequence[ProfileLine], fact: MemoryLine) -> bool:

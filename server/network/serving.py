@@ -15,7 +15,7 @@ from starlette.types import ASGIApp
 from uvicorn.supervisors import Multiprocess
 
 from errors import NeedsKey, PortTaken
-from server.network.reach import claim_port, page_name
+from server.network.reach import claim_port, is_free, page_name
 from server.request.running import LEAVE_SECONDS
 from settings import Settings, share_metrics
 from store import Store
@@ -47,16 +47,24 @@ class EndpointServer(uvicorn.Server):
 
 
 class EndpointWorkers(Multiprocess):
-    """Workers of which the first that listens is told. ``say``: called then."""
+    """Workers of which the first that listens is told. ``say``: called then. ``is_port_taken``: whether another program
+    listened first, so that they ended."""
 
     def __init__(self, config: uvicorn.Config, claimed: socket.socket, say: Callable[[], None]) -> None:
         super().__init__(config, [claimed])
         self._claimed, self._say, self._is_told = claimed, say, False
+        self.is_port_taken = False
 
     def keep_subprocess_alive(self) -> None:  # called twice a second
-        if not self._is_told and self._claimed.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
-            self._is_told = True
-            self._say()
+        if not self._is_told:
+            host, port = self._claimed.getsockname()[:2]
+            is_free_yet = is_free(port, host)
+            if self._claimed.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+                self._is_told = True
+                self._say()
+            elif not is_free_yet:  # it has not listened either when it was looked at
+                self.is_port_taken = True
+                self.should_exit.set()
         super().keep_subprocess_alive()
 
 
@@ -83,7 +91,10 @@ def serve_endpoint(settings: Settings, host: str, port: int, workers: int, say: 
         if workers > 1:
             share_metrics(Path(folder))
             claimed.set_inheritable(True)
-            EndpointWorkers(config, claimed, tell).run()
+            supervisor = EndpointWorkers(config, claimed, tell)
+            supervisor.run()
+            if supervisor.is_port_taken:
+                raise PortTaken(address=host, port=port)
             return
         server = EndpointServer(config, tell)
         try:

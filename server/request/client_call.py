@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,14 +19,20 @@ from langchain_core.messages import AIMessage
 from errors import SessionUnknown
 from graph.context.turns import find_current_messages
 from graph.tool.client_tool import is_client_call
+from graph.tool.question import guard
 from graph.turn.agent import Agent
 from graph.turn.event import Done, TurnQuestions, TurnUsage
 from server.request.message import ClientMessage
 from server.request.told_request import RESULTS
-from store import TurnRow
-from store.turn.question import UserAnswer, parse_user_question
+from store import Session, TurnRow
+from store.path import branch_at
+from store.session.history import MOST_TURNS
+from store.turn.question import UserAnswer, UserQuestion, parse_user_question
 
 PREFIX = "call_"
+_CALL_ID = re.compile(
+    rf"{PREFIX}(?P<session>.+)_(?P<turn>[1-9][0-9]{{0,8}})(?:-(?P<branch>[0-9]{{1,9}}))?_[0-9a-f]{{8}}", re.ASCII
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +42,15 @@ class ClientCall:
     id: str
     name: str
     arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallPlace:
+    """The turn that made a call. ``branch``: None in ids of earlier versions, which named a turn of the path in use."""
+
+    session: str
+    number: int
+    branch: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +71,10 @@ class Results:
     answers: Mapping[str, UserAnswer]
 
 
-def end_with_calls(session: str, asked: TurnQuestions) -> Called:
-    """Returns the end of a reply whose turn waits for its client."""
+def end_with_calls(session: str, branch: int, asked: TurnQuestions) -> Called:
+    """Returns the end of a reply whose turn, on this branch, waits for its client."""
     calls = tuple(
-        ClientCall(call_id(session, asked.turn, each.id), each.tool, json.dumps(each.arguments, ensure_ascii=False))
+        ClientCall(call_id(session, asked.turn, branch, each.id), each.tool, _write_arguments(each))
         for each in asked.questions
     )
     return Called(asked.turn, asked.said, usage=asked.usage, seconds=asked.seconds, calls=calls)
@@ -76,7 +92,8 @@ def find_open_calls(session: str, turn: TurnRow) -> Called | None:
     questions = tuple(parse_user_question(plain) for plain in turn.questions or ())
     if turn.status != "waiting" or not is_client_call(questions):
         return None
-    return end_with_calls(session, TurnQuestions(turn.number, questions, turn.answer or "", usage_of(turn)))
+    asked = TurnQuestions(turn.number, questions, turn.answer or "", usage_of(turn))
+    return end_with_calls(session, turn.branch, asked)
 
 
 def usage_of(turn: TurnRow) -> TurnUsage:
@@ -85,30 +102,38 @@ def usage_of(turn: TurnRow) -> TurnUsage:
     return TurnUsage(**known)
 
 
-def call_id(session: str, turn: int, key: str) -> str:
-    """Returns the id of a call. ``key``: unique within the turn."""
-    return f"{PREFIX}{session}_{turn}_{hashlib.sha256(key.encode()).hexdigest()[:8]}"
+def call_id(session: str, turn: int, branch: int | None, key: str) -> str:
+    """Returns the id of a call. ``key``: unique within the turn; ``branch``: None as earlier versions named a turn."""
+    version = turn if branch is None else f"{turn}-{branch}"
+    return f"{PREFIX}{session}_{version}_{hashlib.sha256(key.encode()).hexdigest()[:8]}"
 
 
-def parse_call_id(id_: str) -> tuple[str, int] | None:
-    """Returns the session and the turn that an id of ours names; None for an id of somebody else."""
-    session, _, rest = id_.removeprefix(PREFIX).rpartition("_")[0].rpartition("_")
-    if not id_.startswith(PREFIX) or not session or not (rest.isascii() and rest.isdecimal() and len(rest) < 10):
+def parse_call_id(id_: str) -> CallPlace | None:
+    """Returns the turn that an id of ours names; None for an id of somebody else."""
+    found = _CALL_ID.fullmatch(id_)
+    if found is None:
         return None
-    return session, int(rest)
+    return CallPlace(found["session"], int(found["turn"]), int(found["branch"]) if found["branch"] else None)
 
 
 def own_calls(agent: Agent, messages: Sequence[ClientMessage]) -> dict[str, str]:
     """Returns the ids of those calls of a history that turns of this user have made: their results are in the record.
     With each the answer of its turn where the user spoke before the client told one, as after a call that ends what an
-    agent does; empty for all others."""
+    agent does; empty for all others. The answers of a conversation are read at once, those of the last turns that a
+    history is compared with."""
     found = {id_: place for message in messages for id_ in _list_ids(message) if (place := parse_call_id(id_))}
-    known = {session for session in {session for session, _ in found.values()} if _has_session(agent, session)}
-    left = {id_ for ids in _list_left_calls(messages) for id_ in ids}
-    rows = {found[id_]: None for id_ in left if id_ in found and found[id_][0] in known}
-    answers = {place: agent.store.turn(*place) for place in rows}
-    ended = {place: turn.answer or "" for place, turn in answers.items() if turn is not None and turn.status == "done"}
-    return {id_: ended.get(place, "") if id_ in left else "" for id_, place in found.items() if place[0] in known}
+    sessions = {id_: _find_live_session(agent, id_) for id_ in dict.fromkeys(place.session for place in found.values())}
+    own = {id_: "" for id_, place in found.items() if sessions[place.session] is not None}
+    left = {id_: found[id_] for ids in _list_left_calls(messages) for id_ in ids if id_ in own}
+    for session in filter(None, sessions.values()):
+        here = {id_: place for id_, place in left.items() if place.session == session.id}
+        numbers = sorted({place.number for place in here.values()})[-MOST_TURNS:]
+        versions = agent.store.histories.read_versions(session.id, numbers) if numbers else {}
+        for id_, place in here.items():
+            branch = branch_at(session.path, place.number) if place.branch is None else place.branch
+            turn = versions.get((place.number, branch))
+            own[id_] = turn.answer if turn is not None and turn.status == "done" else ""
+    return own
 
 
 def find_left_turn(agent: Agent, messages: Sequence[ClientMessage]) -> Results | None:
@@ -117,21 +142,33 @@ def find_left_turn(agent: Agent, messages: Sequence[ClientMessage]) -> Results |
     that are missing count as none. None where no such turn waits."""
     for ids in reversed(list(_list_left_calls(messages))):
         place = next((place for id_ in ids if (place := parse_call_id(id_))), None)
-        if place is None or not _has_session(agent, place[0]):
+        session = _find_live_session(agent, place.session) if place is not None else None
+        if place is None or session is None:
             continue
-        turn = agent.store.turn(*place) if place[1] == agent.store.session(place[0]).turn_count else None
-        if turn is None or find_open_calls(place[0], turn) is None:
+        turn = _find_called_turn(agent, session, place)
+        if turn is None or find_open_calls(session.id, turn) is None:
             return None
         given = {message.call: message.text for message in messages if message.role in RESULTS}
-        keys = {call_id(place[0], turn.number, key): key for key in _last_keys(agent, place[0])}
-        answers = {keys[id_]: UserAnswer("answer", text) for id_, text in given.items() if id_ in keys}
-        return Results(place[0], turn, answers)
+        return Results(session.id, turn, _sort_answers(agent, turn, given))
     return None
 
 
-def describe_calls(called: Called) -> str:
-    """Returns the calls of a reply as the answer that they are where no other follows."""
-    return "\n".join(call.arguments for call in called.calls)
+def describe_left_calls(left: Results) -> str:
+    """Returns the answer of a turn that waits for its client, where no model answers the results any more.
+
+    The arguments of a call are the answer where the client let the model do nothing but call a tool and brought the
+    result of this one: no words could end such work, so the call did (an answer in a form). Any other call is told with
+    its name, for its user may have stopped the work at it: its arguments alone would read as what the assistant said.
+    """
+    questions = [parse_user_question(plain) for plain in left.turn.questions]
+    if len(questions) == 1 and questions[0].id in left.answers and questions[0].state.get(guard.DEMANDED):
+        return _write_arguments(questions[0])
+    return "\n".join(f"{each.tool}({_write_arguments(each)})" for each in questions)
+
+
+def _write_arguments(question: UserQuestion) -> str:
+    """Returns the arguments of a call as JSON."""
+    return json.dumps(question.arguments, ensure_ascii=False)
 
 
 def _list_left_calls(messages: Sequence[ClientMessage]) -> Iterator[tuple[str, ...]]:
@@ -155,15 +192,27 @@ def find_results(agent: Agent, messages: Sequence[ClientMessage]) -> Results | N
     for any other request."""
     given = dict(_list_trailing_results(messages))
     place = next((place for id_ in given if (place := parse_call_id(id_))), None)
-    if place is None or not _has_session(agent, place[0]):
-        return None
-    session = agent.store.session(place[0])
-    turn = agent.store.turn(session.id, place[1]) if place[1] == session.turn_count else None
-    if turn is None:
-        return None
-    keys = {call_id(session.id, turn.number, key): key for key in _last_keys(agent, session.id)}
-    answers = {keys[id_]: UserAnswer("answer", text) for id_, text in given.items() if id_ in keys}
-    return Results(session.id, turn, answers) if answers else None
+    session = _find_live_session(agent, place.session) if place is not None else None
+    turn = _find_called_turn(agent, session, place) if place is not None and session is not None else None
+    answers = _sort_answers(agent, turn, given) if turn is not None else {}
+    return Results(turn.session_id, turn, answers) if turn is not None and answers else None
+
+
+def _find_called_turn(agent: Agent, session: Session, place: CallPlace) -> TurnRow | None:
+    """Returns the last turn of a session where it is the one that a call names; else None."""
+    turn = agent.store.turn(session.id, place.number) if place.number == session.turn_count else None
+    return turn if turn is not None and place.branch in (None, turn.branch) else None
+
+
+def _sort_answers(agent: Agent, turn: TurnRow, given: Mapping[str, str]) -> dict[str, UserAnswer]:
+    """Returns the results of the calls of a turn's last round, by the keys of the calls. ``given``: by their ids."""
+    session, number = turn.session_id, turn.number
+    keys = {
+        call_id(session, number, branch, key): key
+        for key in _last_keys(agent, session)
+        for branch in (turn.branch, None)
+    }
+    return {keys[id_]: UserAnswer("answer", text) for id_, text in given.items() if id_ in keys}
 
 
 def _list_trailing_results(messages: Sequence[ClientMessage]) -> Iterator[tuple[str, str]]:
@@ -180,8 +229,10 @@ def _last_keys(agent: Agent, session: str) -> list[str]:
     return [f"{len(rounds)}.{call['id']}" for call in rounds[-1].tool_calls] if rounds else []
 
 
-def _has_session(agent: Agent, session: str) -> bool:
+def _find_live_session(agent: Agent, session: str) -> Session | None:
+    """Returns a session of the user; None where there is none, or it is deleted."""
     try:
-        return agent.store.session(session).deleted is None
+        known = agent.store.session(session)
     except SessionUnknown:
-        return False
+        return None
+    return known if known.deleted is None else None

@@ -22,7 +22,7 @@ from errors import Empty
 from graph.turn.agent import Agent
 from graph.turn.request import Kind, Request
 from history.align import Alignment, Exchange, Pair, align_told_turns, find_changed
-from history.likeness import compare_messages
+from history.likeness import LEAST_WORDS, compare_messages
 from history.script import read_script
 from server.phrase import resolve_language
 from server.request.client_call import own_calls
@@ -151,7 +151,7 @@ def plan_client_turn(
     if not request.turns and (found := _read_script(agent, request)):
         return found
     if not request.began:  # a greeting alone is that of every conversation with the same character
-        return _plan_new_session(request)
+        return _follow_lone_answer(agent, request) or _plan_new_session(request)
     leads = agent.store.histories.find(_pair_turns(request.turns))
     return _plan_among_leads(agent, request, leads) if leads else _plan_new_session(request)
 
@@ -252,6 +252,19 @@ def _follow_changed(agent: Agent, request: ToldRequest, laid: Sequence[LaidHisto
             session = _session_of(agent, one.lead)
             return _plan_turn_at_place(agent, request, HistoryPlace(session, one.lead.path, 0, 0))
     return None
+
+
+def _follow_lone_answer(agent: Agent, request: ToldRequest) -> TurnPlan | None:
+    """Returns the plan for the one conversation in which a model of ours gave the only answer that is told: a client
+    with very little room sends no more. None for a greeting, which our models never gave, and for few words."""
+    if len(request.turns) != 1 or len(request.turns[0].answer.split()) < LEAST_WORDS:
+        return None
+    leads = agent.store.histories.find(_pair_turns(request.turns))
+    proved = _find_proved(agent, request, [_lay_history(agent, request, lead) for lead in leads[:MOST_LAID]])
+    if len(proved) != 1:
+        return None
+    place = _find_history_place(request, _session_of(agent, proved[0].lead), proved[0])
+    return _plan_turn_at_place(agent, request, place)
 
 
 def _read_script(agent: Agent, request: ToldRequest) -> TurnPlan | None:

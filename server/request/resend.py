@@ -76,7 +76,7 @@ def find_known_end(agent: Agent, request: Request) -> Done | Called | None:
         return None
     if not agent.store.undelivered.is_noted(request.session, turn.number):
         return None
-    if turn.status == "stopped" and agent.store.begun_calls.has_begun(request.session, turn.number):
+    if turn.status == "stopped" and agent.store.begun_calls.has_begun(request.session, turn.number, turn.branch):
         return build_known_end(turn)
     return build_known_end(turn) if turn.status == "done" else None
 

@@ -378,9 +378,14 @@ class Histories:
 
     def read(self, session_id: str, path: Path, numbers: Sequence[int]) -> dict[int, PathTurn]:
         """Returns turns of a path, which need not be the one in use, by their numbers. Raises ``SessionUnknown``."""
+        versions = self.read_versions(session_id, numbers)
+        return {number: turn for (number, branch), turn in versions.items() if branch_at(path, number) == branch}
+
+    def read_versions(self, session_id: str, numbers: Sequence[int]) -> dict[tuple[int, int], PathTurn]:
+        """Returns turns on whatever branch, by their numbers and branches. Raises ``SessionUnknown``."""
         with self._transaction() as connection:
             rows = _read_turns(connection, session_id, numbers, given=True)
-        return {row.number: _make_asked(row) for row in rows if branch_at(path, row.number) == row.branch}
+        return {(row.number, row.branch): _make_asked(row) for row in rows}
 
     def find_path_turn(self, session_id: str, path: Path, number: int) -> PathTurn | None:
         """Returns turn ``number`` of a path; None when the path has no such turn. Raises ``SessionUnknown``."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import ColumnElement, Connection, delete, insert, select
 
 from store.database import schema
 from store.owner import check_session
@@ -34,19 +34,24 @@ class BegunCalls:
             connection.execute(insert(_TABLE), {"session_id": session_id, "turn_id": turn, "key": call})
         return True
 
-    def has_begun(self, session_id: str, number: int) -> bool:
-        """Returns whether the last turn, which has this number, has begun a call that may not run twice. Raises
-        ``SessionUnknown``."""
-        own = (_TABLE.c.session_id == session_id, _TURN.c.id == _TABLE.c.turn_id, _TURN.c.number == number)
+    def has_begun(self, session_id: str, number: int, branch: int) -> bool:
+        """Returns whether the last turn, which has this number on this branch, has begun a call that may not run twice.
+        Raises ``SessionUnknown``."""
+        own = (_TABLE.c.session_id == session_id, *_is_turn(number, branch))
         with self._transaction() as connection:
             check_session(connection, session_id)
             return connection.execute(select(_TABLE.c.key).where(*own).limit(1)).first() is not None
 
-    def find_interrupted(self, session_id: str, number: int) -> set[str]:
-        """Returns the keys of the calls that turn ``number`` had begun before it failed or was cut off; none of any
-        other turn. Raises ``SessionUnknown``."""
-        cut = (_TURN.c.number == number, _TURN.c.status.in_(("running", "failed")))
-        of_turn = (_TABLE.c.session_id == session_id, _TURN.c.id == _TABLE.c.turn_id, *cut)
+    def find_interrupted(self, session_id: str, number: int, branch: int) -> set[str]:
+        """Returns the keys of the calls that turn ``number`` of a branch had begun before it failed or was cut off;
+        none of any other turn. Raises ``SessionUnknown``."""
+        cut = _TURN.c.status.in_(("running", "failed"))
+        of_turn = (_TABLE.c.session_id == session_id, *_is_turn(number, branch), cut)
         with self._transaction() as connection:
             check_session(connection, session_id)
             return set(connection.execute(select(_TABLE.c.key).where(*of_turn)).scalars())
+
+
+def _is_turn(number: int, branch: int) -> tuple[ColumnElement[bool], ...]:
+    """Returns the conditions that a mark is of a turn: each version of it on another branch begins its own calls."""
+    return _TURN.c.id == _TABLE.c.turn_id, _TURN.c.number == number, _TURN.c.branch == branch

@@ -97,6 +97,11 @@ def test_the_first_and_a_middle_turn_are_deleted_and_come_back(visit: Visit, app
     page.screenshot(path=tmp_path / "removed.png")
     assert violations(page) == []
     page.keyboard.press("Control+k")
+    page.keyboard.type("턴 3")
+    expect(page.get_by_role("option").first).to_contain_text(
+        "3번째 턴으로 이동"
+    )  # Enter never deletes by a mere number
+    page.keyboard.press("Control+a")
     page.keyboard.type("지우기 3")
     expect(page.get_by_role("option").first).to_contain_text("3번째 턴만 지우기")
     page.keyboard.press("Enter")

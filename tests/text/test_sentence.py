@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.looks import count_looks
 from tests.steps import count_lines
 from tests.table import table
-from text.sentence import split_sentences
+from text.sentence import remove_sentences, split_sentences
 
 
 @table(
@@ -57,3 +57,19 @@ def test_a_long_run_of_marks_takes_no_square_of_its_length(marks: str) -> None:
     few, many = (partial(split_sentences, marks * count + "x") for count in (100, 1000))
     assert count_looks(many, "text") < 20 * count_looks(few, "text")
     assert count_lines(many) < 20 * count_lines(few)
+
+
+@pytest.mark.parametrize(
+    ("text", "rest"),
+    [
+        ("User said: Go on.", ""),
+        ("go on", ""),
+        ("My dog is Bori. Go on.", "My dog is Bori."),
+        ("Go on. My dog is Bori.", "My dog is Bori."),
+        ("My dog is Bori · Go on · It barks", "My dog is Bori · It barks"),
+        ("I go on holidays", "I go on holidays"),
+        ("Go on holidays with me.", "Go on holidays with me."),
+    ],
+)
+def test_only_whole_sentences_are_removed(text: str, rest: str) -> None:
+    assert remove_sentences(text, ["Go on."]) == rest

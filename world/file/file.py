@@ -5,11 +5,11 @@ They lie in ``data_dir/world/<world id>/``; those that Gieok writes in a folder 
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
 import threading
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -28,6 +28,8 @@ WRITTEN = (LIVE, STORY)
 where it is of that turn."""
 MOST_FILES = 32
 MOST_BYTES = 200_000
+REMOVALS = 3
+"""How often the removal of a folder is tried in which somebody writes meanwhile."""
 _NAME = re.compile(r"[a-z0-9_-]{1,60}\.md")
 _ID = re.compile(r"[A-Za-z0-9_-]{1,100}")
 
@@ -148,9 +150,17 @@ class WorldFiles:
         self._path(world, name).unlink(missing_ok=True)
 
     def remove_all(self, world: str, story: str = "") -> None:
-        """Removes the folder of a world that was deleted, or that of one of its stories."""
-        with suppress(FileNotFoundError):
-            shutil.rmtree(self._of(world, story))
+        """Removes the folder of a world that was deleted, or that of one of its stories. Raises ``OSError``."""
+        folder = self._of(world, story)
+        for _ in range(REMOVALS):  # a turn that is still read may write a file there, or take its own away
+            try:
+                shutil.rmtree(folder)
+            except OSError as error:
+                if error.errno not in (errno.ENOENT, errno.ENOTEMPTY):
+                    raise
+            if not folder.exists():
+                return
+        shutil.rmtree(folder)
 
     def _of(self, world: str, story: str = "") -> Path:
         for id in (world, story) if story else (world,):

@@ -28,6 +28,8 @@ from text.fence import has_frame, remove_frames
 FOREIGN = "foreign"
 CLIENT = "client"
 """The mark of a tool that a client brought, with its own description."""
+DEMANDED = "demanded"
+"""The mark of a call in place of which the client wanted no words: it let the model do nothing but call a tool."""
 DESCRIBED = "described"
 """The mark of a tool whose description, though ours, has text of documents in it."""
 

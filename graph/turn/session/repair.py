@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, cast
 
 from langchain_core.messages import AnyMessage, messages_to_dict
@@ -21,6 +21,7 @@ from graph.turn.session.rebuild import is_state_current, rebuild_session_state
 from model.call import token
 from store import Finished, Session, TurnRow
 from store.database.engine import translate_database_errors
+from store.path import branch_at
 from store.record import TurnStatus
 from store.turn.question import UserQuestion, parse_user_question
 from text.clean import clean_text
@@ -137,7 +138,10 @@ def close_last_turn(
     engine: TurnEngine, session: Session, messages: Sequence[AnyMessage], number: int
 ) -> list[AnyMessage]:
     """Returns the messages that must follow turn ``number``, the last one, before a new message."""
-    begun = engine.store.begun_calls.find_interrupted(session.id, number) if open_calls(messages) else ()
+    begun: Collection[str] = ()
+    if open_calls(messages):
+        branch = branch_at(session.path, number)
+        begun = engine.store.begun_calls.find_interrupted(session.id, number, branch)
     return make_closing_messages(messages, number, begun)
 
 

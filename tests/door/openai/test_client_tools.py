@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -18,9 +18,13 @@ from langchain_core.messages import HumanMessage
 from langchain_openai import ChatOpenAI
 from langgraph.prebuilt import create_react_agent
 from pydantic import BaseModel, SecretStr
+from sqlalchemy import event
 
 from bench.server import Server
+from door.openai.body import chat_body
 from graph.turn.event import Done
+from server.request.client_call import find_left_turn, own_calls
+from server.request.message import ClientMessage
 from store import Store
 from tests.door.openai.inside import Inside, content, inside
 from tests.door.openai.running import CALM, served
@@ -539,12 +543,25 @@ def kill_while_answering(server: Server, upstream: Upstream, body: Json) -> None
 DOG: Json = {"type": "function", "function": {"name": "Dog", "parameters": {"type": "object"}}}
 
 
-@pytest.mark.parametrize("results", [["sunny 31C", "Final result processed."], ["sunny 31C"]], ids=["told", "left out"])
-def test_a_call_that_ends_an_agent_s_work_ends_its_turn(chat: Chat, results: list[str]) -> None:
-    """As agents do whose answer has a form: its arguments are what they want, and no model is asked after it."""
+@pytest.mark.parametrize(
+    ("results", "choice", "answer"),
+    [
+        (["sunny 31C", "Final result processed."], "required", '{"name": "Bori"}'),
+        (["sunny 31C", "Final result processed."], "auto", 'Dog({"name": "Bori"})'),
+        (["sunny 31C"], "required", 'Dog({"name": "Bori"})'),
+        (["sunny 31C"], "auto", 'Dog({"name": "Bori"})'),
+    ],
+    ids=["form", "stopped", "form without result", "stopped before the result"],
+)
+def test_a_call_that_ends_an_agent_s_work_ends_its_turn(
+    chat: Chat, results: list[str], choice: str, answer: str
+) -> None:
+    """An agent whose answer has a form lets its model do nothing but call tools, and says that the last call was taken:
+    its arguments are the answer. Any other call is one that its user may have stopped."""
     chat.service.upstream.add(CALL, called("Dog", {"name": "Bori"}), said("You are welcome."), said("Once more."))
-    chat.bring(chat.ask(ASKED, tools=[WEATHER, DOG]), results[0])
-    message = chat.take(chat.post(tools=[WEATHER, DOG]))
+    fields: Json = {"tools": [WEATHER, DOG], "tool_choice": choice}
+    chat.bring(chat.ask(ASKED, **fields), results[0])
+    message = chat.take(chat.post(**fields))
     for result in results[1:]:
         chat.bring(message, result)
     assert chat.ask("Thank you, that helps me a lot.")["content"] == "You are welcome."
@@ -553,7 +570,7 @@ def test_a_call_that_ends_an_agent_s_work_ends_its_turn(chat: Chat, results: lis
     assert [(turn.question, turn.status, turn.given) for turn in chat.turns] == [
         (question, "done", False) for question in questions
     ]
-    assert json.loads(chat.turns[0].answer) == {"name": "Bori"}
+    assert chat.turns[0].answer == answer
     assert [step["result"] for step in chat.turns[0].steps][:-1] == ["sunny 31C"]
     assert len(chat.service.agent.store.sessions(limit=9)) == 1
     assert len(chat.service.upstream.requests) == 4
@@ -561,6 +578,86 @@ def test_a_call_that_ends_an_agent_s_work_ends_its_turn(chat: Chat, results: lis
         each["content"] for each in chat.service.upstream.requests[2].body["messages"] if each["role"] == "tool"
     ][1:]
     assert sent == results[1] if results[1:] else "no result" in sent
+
+
+def test_several_calls_at_once_are_told_with_their_names(chat: Chat) -> None:
+    pair = Reply((*CALL.chunks[:-2], *again(called("weather", {"city": "Seoul"}, call="call_2")), *CALL.chunks[-2:]))
+    chat.service.upstream.add(pair)
+    chat.bring(chat.ask(ASKED, tool_choice="required"))
+    chat.ask("Never mind that, please.")
+    assert chat.turns[0].answer == 'weather({"city": "Busan"})\nweather({"city": "Seoul"})'
+
+
+def test_each_version_of_a_turn_has_the_answer_of_its_own_call(chat: Chat) -> None:
+    """Also where the conversation has gone on with another version since."""
+    busan, seoul = (called("weather", {"city": city}) for city in ("Busan", "Seoul"))
+    chat.service.upstream.add(said("Hello."), busan, said("Noted."), seoul, said("You are welcome."), said("Again."))
+    chat.ask("Good morning, my name is Minsu.")
+    chat.bring(chat.ask(ASKED))
+    chat.ask("Thank you, that helps me a lot.")
+    first, chat.sent = chat.sent, chat.sent[:2]
+    chat.bring(chat.ask(ASKED))
+    chat.ask("That is not what I meant.")
+    chat.sent = first
+    chat.ask("Could you say it again?")
+    assert [(turn.question, turn.given) for turn in chat.turns] == [
+        ("Good morning, my name is Minsu.", False),
+        (ASKED, False),
+        ("Thank you, that helps me a lot.", False),
+        ("Could you say it again?", False),
+    ]
+    assert chat.turns[1].answer == 'weather({"city": "Busan"})'
+    assert len(chat.service.agent.store.sessions(limit=9)) == 1
+
+
+def test_a_call_of_another_version_ends_no_turn(chat: Chat) -> None:
+    chat.service.upstream.add(said("Hello."), CALL, said("Warm."), CALL)
+    chat.ask("Good morning, my name is Minsu.")
+    chat.bring(chat.ask(ASKED))
+    chat.take(chat.post())
+    version = [*chat.sent[:-1], {"role": "user", "content": "Bye."}]
+    del chat.sent[2:]
+    chat.ask(ASKED)
+    assert chat.turns[-1].status == "waiting"
+    assert find_left_turn(chat.service.agent, chat_body({"messages": version}).messages) is None
+
+
+def test_the_answers_of_all_calls_that_ended_turns_are_read_at_once(service: Inside) -> None:
+    chat = Chat(service)
+    counts = list[int]()
+    service.upstream.always = lambda body: CALL if body.get("tools") else said("A summary.")
+    for number in range(6):
+        chat.bring(chat.ask(f"How warm is it on day {number}?", tool_choice="required"))
+        sent = chat_body({"messages": [*chat.sent, {"role": "user", "content": "Bye."}]}).messages
+        counts.append(count_statements(service, sent))
+    assert len(chat.turns) == 6
+    assert len(set(counts[1:])) == 1
+
+
+def count_statements(service: Inside, sent: Sequence[ClientMessage]) -> int:
+    """The statements that a request costs to find its own calls."""
+    count = 0
+
+    def tick(*_: object) -> None:
+        nonlocal count
+        count += 1
+
+    event.listen(service.agent.store.engine, "before_cursor_execute", tick)
+    assert own_calls(service.agent, sent)
+    event.remove(service.agent.store.engine, "before_cursor_execute", tick)
+    return count
+
+
+def test_a_call_with_an_id_of_an_earlier_version_gets_its_result(chat: Chat) -> None:
+    """Whose ids named no branch."""
+    chat.service.upstream.add(CALL, SAID)
+    message = chat.ask(ASKED)
+    (call,) = message["tool_calls"]
+    session = chat.response.headers["x-gieok-session"]
+    assert call["id"].startswith(f"call_{session}_1-0_")
+    call["id"] = call["id"].replace("_1-0_", "_1_")
+    chat.bring(message)
+    assert chat.take(chat.post())["content"] == "It is 31 degrees in Busan."
 
 
 def test_what_follows_a_call_through_the_id_of_its_response_goes_on(service: Inside) -> None:

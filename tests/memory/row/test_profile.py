@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from memory import Rooms
+from memory.key import Scope
+from memory.row import profile
+from memory.row.rows import read_head
+from memory.state import MemoryLine, same_key
 from tests.memory.conversation import Conversations
 from tests.memory.models import reply, saying
 
@@ -140,3 +146,52 @@ def test_a_wish_made_twice_after_a_crash_has_the_effect_of_one(talks: Conversati
         talks.remember("name", "Seojin")
         talks.pin("I am allergic to nuts.")
     assert len(talks.profile()) == 2
+
+
+def test_reading_folds_each_key_once_however_many_facts_there_are(
+    talks: Conversations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talks.say(*(f"Line {number}." for number in range(40)))
+    for number in range(40):
+        talks.remember(f"fact {number}", str(number), turn=number + 1)
+    folded = list[str]()
+
+    def fold(key: str) -> str:
+        folded.append(key)
+        return same_key(key)
+
+    monkeypatch.setattr(profile, "same_key", fold)
+    with talks.store.everyone.transaction() as connection:
+        lines = profile.read_profile(connection, read_head(connection, Scope(talks.tenant, talks.session())), True)
+    assert [line.row.key for line in lines] == [f"fact {number}" for number in reversed(range(40))]
+    assert len(folded) == 40
+
+
+def test_the_value_of_a_later_turn_is_the_first_one_that_may_stand_in_its_place(
+    talks: Conversations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Values of one key that no other one has replaced, as branches leave them."""
+    chosen = random.Random(7)
+    for _ in range(200):
+        rows = [
+            MemoryLine(
+                *(number, chosen.choice("st"), "profile", 0, chosen.randint(1, 5), DAY),
+                *(chosen.choice(("user", "foreign")), chosen.choice(("rent", "Rent", "town", "")), str(number)),
+            )
+            for number in range(12)
+        ]
+        monkeypatch.setattr(profile, "read_profile_rows", lambda *_, rows=rows: rows)
+        with talks.store.everyone.transaction() as connection:
+            lines = profile.read_profile(connection, read_head(connection, Scope("acme", talks.session())), True)
+        assert [line.row for line in lines] == [row for row in rows if not any(_may_follow(row, o) for o in rows)]
+        before = dict[int, MemoryLine]()
+        for row in rows:
+            if newer := next((other for other in rows if _may_follow(row, other)), None):
+                before.setdefault(newer.id, row)
+        assert [line.replaced for line in lines] == [before.get(line.row.id) for line in lines]
+
+
+def _may_follow(row: MemoryLine, other: MemoryLine) -> bool:
+    """Whether the profile has the other line in place of this one."""
+    same = row.key and (row.session, same_key(row.key)) == (other.session, same_key(other.key))
+    return bool(same) and other.turn > row.turn and (row.is_foreign or not other.is_foreign)

@@ -88,3 +88,13 @@ def test_a_claimed_port_refuses_clients_and_one_in_use_cannot_be_claimed() -> No
         claimed.listen()
         with pytest.raises(PortTaken):
             claim_port("127.0.0.1", port)
+
+
+def test_workers_whose_port_another_program_took_end_and_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    said = list[str]()
+    with claim_port("127.0.0.1", free_port()) as claimed, listen(claimed.getsockname()[1]):
+        config = uvicorn.Config("door.endpoint:application", workers=2)
+        workers = serving.EndpointWorkers(config, claimed, lambda: said.append("said"))
+        workers.keep_subprocess_alive()
+        assert (said, workers.is_port_taken, workers.should_exit.is_set()) == ([], True, True)

@@ -349,6 +349,29 @@ def test_an_answer_whose_question_was_deleted_stays_an_answer_of_its_own(agent: 
     assert (asked.session, path(agent, session)) == (session, [*told, ("And then?", asked.answer)])
 
 
+LONG = "Of number {} I know a lot, and most of it is written on the map behind the harbour door."
+
+
+def test_a_client_that_sends_only_the_last_answer_goes_on(tmp_path: Path) -> None:
+    agent = opened(tmp_path, LONG.format)
+    session, known = talk(agent, "One?", "Two?")
+    for question in ("Three?", "Four?"):
+        asked = ask(agent, [("", known[-1][1])], question)
+        known.append((question, asked.answer))
+        assert (asked.session, asked.plan.fit, path(agent, session)) == (session, "goes_on", known)
+    agent.close()
+
+
+def test_a_lone_answer_that_proves_nothing_begins_a_conversation(tmp_path: Path) -> None:
+    agent = opened(tmp_path, lambda number: LONG.format(7) if number < 3 else "Yes.")
+    first, second = talk(agent, "One?")[0], talk(agent, "Two?")[0]
+    short, _ = talk(agent, "Three?")
+    greeted = ask(agent, [("", GREETING[1] * 5)], "Hello").session
+    for answer in (LONG.format(7), "Yes.", GREETING[1] * 5):
+        assert ask(agent, [("", answer)], "And?").session not in (first, second, short, greeted)
+    agent.close()
+
+
 def test_the_client_goes_back_to_an_older_answer(agent: Agent) -> None:
     session, known = talk(agent, "One?", "Two?")
     ask(agent, known[:1], "Two?")

@@ -18,7 +18,7 @@ from starlette.requests import Request as HttpRequest
 from door.mcp.tool.turn import build_message_work
 from door.openai import work, world
 from door.openai.body import chat_body, response_body
-from graph.turn.event import Done, ToolFinished
+from graph.turn.event import Done, Token, ToolFinished
 from server.request.running import Item
 from store import TurnRow
 from tests.door.mcp.opened import Opened, opened
@@ -165,6 +165,34 @@ def test_a_half_answer_is_told_where_a_tool_would_run_twice_and_made_anew_elsewh
         assert (tmp_path / tool).read_text() == "x" * runs
         (*_, last) = turns(service)[0]
         assert last == ("Do it", *(("done", ANSWER) if runs == 2 else ("stopped", "")))
+
+
+def test_a_half_answer_in_which_nothing_began_is_made_anew_though_a_call_of_an_earlier_one_had(tmp_path: Path) -> None:
+    entry = {"command": sys.executable, "args": [str(SERVER), "stdio", str(tmp_path)], "tools": {"order": "allow"}}
+    (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"t": entry}}))
+    with Upstream(always=said(ANSWER)) as upstream, inside(tmp_path, upstream) as service:
+        service.ask("Hello")
+        body = history("Hello", ANSWER, "Do it")
+
+        def cut_off_at(event: type[ToolFinished] | type[Token]) -> None:
+            stop = threading.Event()
+
+            def hear(item: Item) -> None:
+                if isinstance(item, event):
+                    stop.set()
+
+            end = work.build_turn_work(service.agent, chat_body(body), None)(stop, hear)
+            assert isinstance(end, Done)
+            assert end.stopped
+
+        upstream.add(called("t__order", {}))
+        cut_off_at(ToolFinished)
+        assert ANSWER not in service.post("/v1/chat/completions", body).text, "the half answer, once"
+        upstream.add(said(ANSWER).but(pause=0.3))
+        cut_off_at(Token)
+        assert ANSWER in service.post("/v1/chat/completions", body).text
+        assert (tmp_path / "order").read_text() == "x"
+        assert [conversation[-1] for conversation in turns(service)] == [("Do it", "done", ANSWER)]
 
 
 # --- stories and MCP ----------------------------------------------------------------------------
