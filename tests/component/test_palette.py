@@ -35,9 +35,10 @@ SAME = {
     "memory.erase.all": "palette.erase",
 }
 """Actions that the page names otherwise, where their place says more."""
-WITHOUT = ("session.select.one", "panel.open", "memory.edit", "memory.entity.add", "memory.pin.add")
-"""What the palette need not offer: rows are selected in the list, each tab of the panel is in the palette, and what the
-memory tab writes stands there beside its field."""
+WITHOUT = ("session.select.one", "panel.open", "memory.edit", "memory.entity.add", "memory.pin.add", "turn.remove")
+"""What the palette need not offer by name: rows are selected in the list, each tab of the panel is in the palette, what
+the memory tab writes stands there beside its field, and a single turn is deleted by its number
+(``test_a_turn_is_deleted_by_its_number``)."""
 
 
 def list_page_actions(at: AppTest, words: Words) -> set[str]:
