@@ -12,7 +12,8 @@ export default function (component) {
     addEventListener("focusin", ({ target }) => { if (target.matches?.(WRITTEN)) begun.set(target, target.value); }, true);
     addEventListener("keydown", (event) => {  // what is being written in a window is taken over first: the next Esc closes it
       const field = event.target;
-      if (!field.matches?.(WRITTEN) || event.isComposing || event.keyCode === 229) return;
+      // a combobox keeps what was chosen by itself: what is written there only searches
+      if (!field.matches?.(WRITTEN) || field.matches('[role="combobox"]') || event.isComposing || event.keyCode === 229) return;
       if (event.key === "Enter") begun.set(field, field.value);
       if (event.key !== "Escape" || (begun.get(field) ?? field.value) === field.value) return;
       event.stopImmediatePropagation();
