@@ -17,14 +17,7 @@ from memory.key import Scope
 from memory.line import is_same_line, letters_of
 from memory.reader import USER
 from memory.row.apart import set_session_apart
-from memory.row.profile import (
-    ProfileLine,
-    carries_over,
-    make_fact,
-    read_profile,
-    read_profile_rows,
-    write_fact,
-)
+from memory.row.profile import ProfileLine, carries_over, make_fact, read_profile, read_profile_rows, write_fact
 from memory.row.rows import (
     Head,
     MemoryRows,

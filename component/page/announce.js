@@ -7,13 +7,13 @@ export default function (component) {
   window.gieokEdit = () => component.setTriggerValue("edit", Date.now());
   if (!window.gieokKeys) {
     window.gieokKeys = true;
-    const WRITTEN = '[role="dialog"]:not(.gieok-palette) :is(textarea, input:not([type="range"], [type="checkbox"], [type="radio"]))';
+    const WRITTEN = '[role="dialog"]:not(.gieok-palette) :is(textarea, input:not([type="range"], [type="checkbox"], [type="radio"], [role="combobox"]))';
+    // a box of choices is not among them: what is written there only searches
     const begun = new WeakMap();  // what stood in a field of a window when it was gone to, or was last taken over
     addEventListener("focusin", ({ target }) => { if (target.matches?.(WRITTEN)) begun.set(target, target.value); }, true);
     addEventListener("keydown", (event) => {  // what is being written in a window is taken over first: the next Esc closes it
       const field = event.target;
-      // a combobox keeps what was chosen by itself: what is written there only searches
-      if (!field.matches?.(WRITTEN) || field.matches('[role="combobox"]') || event.isComposing || event.keyCode === 229) return;
+      if (!field.matches?.(WRITTEN) || event.isComposing || event.keyCode === 229) return;
       if (event.key === "Enter") begun.set(field, field.value);
       if (event.key !== "Escape" || (begun.get(field) ?? field.value) === field.value) return;
       event.stopImmediatePropagation();

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import threading
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
@@ -21,7 +20,6 @@ from server.request.report import AnswerReport
 from server.request.running import BegunRequest, Requests, Work
 
 _T = TypeVar("_T")
-log = logging.getLogger("gieok.mcp")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +65,6 @@ class McpToolCall:
             answer.cancel()
             leaving.cancel()
 
-    async def _deliver(self, begun: BegunRequest) -> None:
-        """Notes that the client has its answer, before it goes out; one that has left has none."""
-        if begun.deliver is None or self.caller.left.is_set():
-            return
-        try:
-            await self.look(begun.deliver)
-        except GieokError as error:  # the answer is there
-            log.warning("that an answer went out was not noted: %s", error.code)
-
     async def progress(self, done: float, message: str, total: float | None = None) -> None:
         """Tells a client that asks for it how far the call is."""
         await self.context.session.report_progress(done, total, message)
@@ -102,7 +91,8 @@ class McpToolCall:
                         await self.progress(length, text)
                     case Done():
                         self.caller.ended(item, report.context)
-                        await self._deliver(begun)
+                        if begun.deliver is not None and not self.caller.left.is_set():  # one that left has none
+                            await self.look(begun.deliver)
                         return Played(begun, report, item)
                     case TurnQuestions():
                         return Played(begun, report, item)

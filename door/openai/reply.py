@@ -6,7 +6,6 @@ A client that leaves stops its request: the model's call is cut, and what was sa
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator
 from contextlib import suppress
 
@@ -15,7 +14,6 @@ from starlette.responses import JSONResponse, Response
 
 from door.openai.answer import AnswerForm
 from door.openai.body import Body
-from errors import GieokError
 from graph.turn.event import Done, Step, Thought, Token
 from server import refusal
 from server.header import FIT, LEFT_OUT, SESSION, TURN
@@ -24,8 +22,6 @@ from server.observe.watch import note_of
 from server.refusal import Refusal
 from server.request.running import LOOK_SECONDS, BegunRequest, Item, RunningRequest
 from server.stream import EventStream
-
-log = logging.getLogger("gieok.endpoint")
 
 SILENCE = 10.0
 """Seconds without a piece after which a stream sends a comment, so that no proxy takes it for dead."""
@@ -62,10 +58,7 @@ class ItemsForClient:
         deliver = self._note.begun.deliver
         if deliver is None or self._note.left or await self._request.is_disconnected():
             return
-        try:
-            await asyncio.to_thread(deliver)
-        except GieokError as error:  # the answer is there
-            log.warning("that an answer went out was not noted: %s", error.code)
+        await asyncio.to_thread(deliver)
 
 
 class ClientReply:

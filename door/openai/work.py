@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -46,7 +45,7 @@ from server.request.conversation import (
     prepare_turn_request,
 )
 from server.request.message import ClientMessage
-from server.request.resend import build_known_end, find_known_end, mark_first_message, take_up
+from server.request.resend import build_delivery, build_known_end, find_known_end, mark_first_message, take_up
 from server.request.running import BegunRequest, Emit, Work
 from server.request.told_request import ToldRequest, read_told_request
 from store import Session
@@ -163,7 +162,7 @@ class _EndpointTurn:
     def _begin(self, session: str, number: int, fit: str) -> None:
         if self._begun is None:
             response = response_id(self._agent, session, number) if self._body.responds else ""
-            deliver = partial(self._agent.store.undelivered.note, session, "") if self._is_noted else None
+            deliver = build_delivery(self._agent, session) if self._is_noted else None
             self._begun = BegunRequest(session, number, fit, response, deliver)
             self._emit(self._begun)
 

@@ -23,29 +23,33 @@ def restore_turns(request: ToldRequest, pairs: Sequence[Pair], read: Read) -> tu
     """Returns the told turns, and in their places what a session has of those that were taken apart: a message that
     stands in the client's system text counts as told; an answer without its question stays one. ``pairs``: the told
     turns that the session has; ``read`` returns turns of its path by their numbers."""
-    moved = read_form(request.system)
     known = {pair.sent: pair for pair in pairs if pair.kind != "edited"}
-    turns, before = list[GivenTurn](), 0
-    for sent, turn in enumerate(request.turns):
-        pair = known.get(sent)
-        if pair is None:
-            turns.append(turn)
-            continue
-        numbers = _list_numbers(pair, before)
-        restored = list(_take_turn_apart(turn, read(numbers), moved)) if numbers else []
-        turns += [each for _, each in restored] if restored and restored[-1][0] == pair.number else [turn]
+    hidden, before = dict[int, range](), 0
+    for sent, pair in known.items():
+        if numbers := _list_numbers(pair, before):
+            hidden[sent] = numbers
         before = pair.number
+    if not hidden:  # as usual: then no text is read
+        return request.turns
+    stored = read(sorted({number for numbers in hidden.values() for number in numbers}))
+    moved, turns = read_form(request.system), list[GivenTurn]()
+    for sent, turn in enumerate(request.turns):
+        here = {number: stored[number] for number in hidden.get(sent, ()) if number in stored}
+        restored = list(_take_turn_apart(turn, here, moved))
+        is_whole = restored and restored[-1][0] == known[sent].number
+        turns += [each for _, each in restored] if is_whole else [turn]
     return tuple(turns)
 
 
 def _list_numbers(pair: Pair, before: int) -> range:
     """Returns the numbers of the stored turns that a told one may hold or hide: from the last known one, ``before``, up
-    to its own; none for a turn that follows it and says no more. The beginning that a client leaves out is long."""
+    to its own; none for a turn that follows it and says no more. Of the beginning, which clients leave out, only what
+    the first known turn holds itself."""
     is_more = "more" in (pair.question, pair.answer)
-    if not is_more and pair.number <= before + 1:
+    if not is_more and (not before or pair.number == before + 1):
         return range(0)
     reach = MOST_GAP if before else NEXT
-    return range(max(before + 1, pair.number - reach), pair.number + 1) if before or is_more else range(0)
+    return range(max(before + 1, pair.number - reach), pair.number + 1)
 
 
 def _take_turn_apart(

@@ -12,10 +12,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 
-from errors import SessionBusy
+from errors import GieokError, SessionBusy
 from graph.turn.agent import Agent
 from graph.turn.event import Done, find_finish_reason
 from graph.turn.request import Request
@@ -23,6 +25,8 @@ from server.request.client_call import Called, find_open_calls, usage_of
 from server.request.conversation import TurnPlan
 from store import Session, TurnRow
 from text.fence import find_words
+
+log = logging.getLogger("gieok.endpoint")
 
 
 def mark_first_message(planned: TurnPlan) -> str:
@@ -79,6 +83,19 @@ def find_known_end(agent: Agent, request: Request) -> Done | Called | None:
     if turn.status == "stopped" and agent.store.begun_calls.has_begun(request.session, turn.number, turn.branch):
         return build_known_end(turn)
     return build_known_end(turn) if turn.status == "done" else None
+
+
+def build_delivery(agent: Agent, session_id: str) -> Callable[[], None]:
+    """Returns what notes that the client of a session's last turn has its answer (``BegunRequest.deliver``). That it
+    could not be noted fails nothing: the answer is there."""
+
+    def deliver() -> None:
+        try:
+            agent.store.undelivered.note(session_id, "")
+        except GieokError as error:
+            log.warning("that an answer went out was not noted: %s", error.code)
+
+    return deliver
 
 
 def build_known_end(turn: TurnRow) -> Done:

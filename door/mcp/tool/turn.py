@@ -5,13 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 
 from graph.turn.agent import Agent
 from graph.turn.event import Ended
 from graph.turn.request import Request
 from server.request.conversation import ClientMessage, plan_client_turn, prepare_turn_request
-from server.request.resend import find_known_end, mark_first_message, take_up
+from server.request.resend import build_delivery, find_known_end, mark_first_message, take_up
 from server.request.running import BegunRequest, Emit, Work
 from store.turn.question import UserAnswer
 
@@ -24,15 +23,14 @@ def build_message_work(agent: Agent, text: str, session: str) -> Work:
         planned = plan_client_turn(agent, [ClientMessage("user", text)], session or None)
         mark = mark_first_message(planned)
         planned = take_up(agent, planned, mark)
-        undelivered = agent.store.undelivered
         if planned.request.kind == "again" and (known := find_known_end(agent, planned.request)):
-            deliver = partial(undelivered.note, planned.request.session, "")
+            deliver = build_delivery(agent, planned.request.session)
             emit(BegunRequest(planned.request.session, known.turn, planned.fit, deliver=deliver))
             return known
         request = replace(prepare_turn_request(agent, planned), asks=True)
         number = request.number or agent.store.session(request.session).turn_count + 1
-        undelivered.note(request.session, mark or str(number))
-        deliver = partial(undelivered.note, request.session, "")
+        agent.store.undelivered.note(request.session, mark or str(number))
+        deliver = build_delivery(agent, request.session)
         emit(BegunRequest(request.session, number, planned.fit, deliver=deliver))
         return agent.turn(request, stop, emit)
 
@@ -43,7 +41,7 @@ def build_resume_work(agent: Agent, session: str, answers: Mapping[str, UserAnsw
     """Returns the work that goes on with the turn of a session that waits for these answers."""
 
     def run(stop: threading.Event, emit: Emit) -> Ended:
-        deliver = partial(agent.store.undelivered.note, session, "")
+        deliver = build_delivery(agent, session)
         emit(BegunRequest(session, agent.store.session(session).turn_count, "again", deliver=deliver))
         return agent.turn(Request(session, "resume", answers=dict(answers), asks=True), stop, emit)
 
