@@ -43,10 +43,10 @@ def render_page_window(
     leave: Callable[[], None] = lambda: None,
 ) -> None:
     """Draws the open window with ``content``; calls ``leave`` when the user closes the window."""
-    current = find_open_window()
+    current, opened = find_open_window(), st.session_state.get(OPENED)
     assert current is not None
 
-    @st.dialog(title, width=width, position=position, on_dismiss=partial(_close_dismissed_window, leave))
+    @st.dialog(title, width=width, position=position, on_dismiss=partial(_close_dismissed_window, opened, leave))
     def window() -> None:
         with st.container(key=f"window-{current[0]}"):
             content()
@@ -56,6 +56,11 @@ def render_page_window(
     window()
 
 
-def _close_dismissed_window(leave: Callable[[], None]) -> None:
-    close_page_window()
-    leave()
+def _close_dismissed_window(dismissed: tuple[str, Any, str | None], leave: Callable[[], None]) -> None:
+    """Closes the window that the user closed, and none that was opened since: on a busy page Streamlit takes a click
+    that follows the closing at once together with it, and the click first."""
+    newer = st.session_state.get(OPENED)
+    if newer is dismissed:
+        close_page_window()
+    if newer is dismissed or newer is None or newer[0] != dismissed[0]:
+        leave()

@@ -30,7 +30,7 @@ def test_every_door_is_answered_again_after_a_fault(monkeypatch: pytest.MonkeyPa
     args = argparse.Namespace(hours=10 / 3600, callers=1, fault=0.5, patience=60.0, database="sqlite")
     result = soak.run(args)
     wrong = ("lost", "doubled", "untrue", "hung", "mixed", "unrecovered", "running")
-    assert {name: result[name] for name in wrong} == dict.fromkeys(wrong, 0)
+    assert {name: result[name] for name in wrong} == dict.fromkeys(wrong, 0), result["wrong"]
     doors = {str(row["door"]): row for row in cast(list[dict[str, object]], result["doors"])}
     assert doors.keys() == {"chat", "world", "responses", "mcp", "a2a", "page"}
     assert all(cast(int, row["told"]) > 0 for row in doors.values())
