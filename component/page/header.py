@@ -37,6 +37,8 @@ def draw_header(view: View) -> None:
         if not elsewhere:
             is_story = view.session is not None and bool(view.session.world)
             _draw_opener(words("world.panel" if is_story else "panel.open"), DRAWER)
+        else:
+            st.empty()  # takes the button's place while files are being read
 
 
 def _draw_model_button(view: View) -> None:
