@@ -79,18 +79,36 @@ def test_what_is_sent_again_from_far_back_leads_to_its_answer(serve: Any) -> Non
     assert "질문 60" in texts(at).splitlines()
 
 
+NO_SPACE = "디스크에 남은 공간이 없습니다"
+
+
 def test_an_error_is_told_over_the_page_wherever_the_reader_is(serve: Any) -> None:
     serve()
     page()
     at = far_back(filled(60))
     fill_disk("UPDATE session SET compression_rate", [1])
     at.slider[0].set_value(0.5).run()
-    assert "디스크에 남은 공간이 없습니다" in at.toast[0].value
+    assert NO_SPACE in at.toast[0].value
+    assert NO_SPACE not in texts(at), "as a box, too, it would be there twice"
+    at.button(key="newest").click().run()
+    assert not at.toast
+    assert NO_SPACE not in texts(at)
     fill_disk("UPDATE session SET compression_rate", [1])
     at.query_params["view"] = "documents"
     at.slider[0].set_value(0.2).run()
-    assert "디스크에 남은 공간이 없습니다" in at.toast[0].value
+    assert NO_SPACE in at.toast[0].value
     assert not at.run().toast
+
+
+def test_an_error_beside_the_last_turn_is_a_box_and_no_toast(serve: Any) -> None:
+    serve()
+    page()
+    at = page(s=filled(3))
+    fill_disk("UPDATE session SET compression_rate", [1])
+    at.slider[0].set_value(0.5).run()
+    (box,) = at.error
+    assert NO_SPACE in box.value
+    assert not at.toast
 
 
 def test_an_answer_that_was_cut_off_shows_how_far_it_came(serve: Any) -> None:
