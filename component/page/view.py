@@ -284,8 +284,10 @@ def to_newest(session_id: str) -> None:
 
 
 def show_other_turns() -> None:
-    """Has the next page run draw the turns from the start. Otherwise turns that it no longer draws stay beside a running
-    answer until that has ended."""
+    """Has the next page run draw the turns from the start.
+
+    Otherwise turns that it no longer draws stay beside a running answer until that has ended.
+    """
     st.session_state[LEAPS] = int(st.session_state.get(LEAPS, 0)) + 1
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Block, Node
 
-FALLS_BEHIND = ("empty", "toast")
+UNREADABLE = ("empty", "toast")
 """What is drawn and cannot be read."""
 
 
@@ -28,25 +28,22 @@ def list_left_over(before: dict[int, Node], at: AppTest) -> list[str]:
 
 def _find_left(before: dict[int, Node], now: dict[int, Node]) -> Iterator[str]:
     for place, node in before.items():
-        if place not in now:
+        after = now.get(place)
+        if after is None:
             yield from _read(node)
-        elif isinstance(node, Block) and isinstance(now[place], Block) and _kind(node) == _kind(now[place]):
-            yield from _find_left(node.children, now[place].children)
+        elif isinstance(node, Block) and isinstance(after, Block) and _name_kind(node) == _name_kind(after):
+            yield from _find_left(node.children, after.children)
 
 
-def _kind(node: Node) -> str:
-    proto = getattr(node, "proto", None)
-    return str(proto.WhichOneof("type")) if hasattr(proto, "WhichOneof") and _is_plain(node) else type(node).__name__
-
-
-def _is_plain(node: Node) -> bool:
-    return type(node) is Block
+def _name_kind(block: Block) -> str:
+    """What a block is: a plain one names it itself."""
+    return str(block.proto.WhichOneof("type")) if type(block) is Block and block.proto else type(block).__name__
 
 
 def _read(node: Node) -> Iterator[str]:
     if isinstance(node, Block):
         for child in node.children.values():
             yield from _read(child)
-    elif node.type not in FALLS_BEHIND:
+    elif node.type not in UNREADABLE:
         said = [getattr(node.proto, name, "") for name in ("body", "label")]  # the value of a widget may be gone
         yield " ".join((str(node.type), *filter(None, said)))
