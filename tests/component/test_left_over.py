@@ -9,6 +9,7 @@ import pytest
 
 from component.chat import chat
 from component.page import follow
+from component.page.view import View
 from component.work import resource
 from component.work.job import Job
 from store import TurnRow
@@ -134,7 +135,7 @@ def test_a_turn_that_ends_while_its_page_is_drawn_stands_there_once_in_every_tab
     say(tabs[0], "오래 걸리는 질문")
     job, load_turns = running(session), chat._load_shown_turns
 
-    def load_after_the_end(view: chat.View) -> tuple[list[TurnRow], bool]:
+    def load_after_the_end(view: View) -> tuple[list[TurnRow], bool]:
         answering.set()
         see_end(job)
         return load_turns(view)
