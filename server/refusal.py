@@ -73,6 +73,12 @@ def shutting_down() -> Refusal:
     return Refusal(503, "The server is ending.", code="shutting_down", kind="api_error", wait=5)
 
 
+def build_unbegun_refusal() -> Refusal:
+    """Returns the refusal of a request that was stopped before it began, as a rule because its client had left: what it
+    asked may have been answered elsewhere since, and it leaves nothing behind."""
+    return Refusal(503, "The request was stopped before it began.", code="stopped", kind="api_error", wait=5)
+
+
 def waits_for_user() -> Refusal:
     """Returns the refusal of a turn that waits for an answer of the user, which the endpoint cannot bring."""
     message = "This conversation waits for an answer of its user: give it in Gieok, or send the message once more."

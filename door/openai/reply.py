@@ -20,7 +20,7 @@ from server.header import FIT, LEFT_OUT, SESSION, TURN
 from server.observe.metric import Metrics
 from server.observe.watch import note_of
 from server.refusal import Refusal
-from server.request.running import LOOK_SECONDS, BegunRequest, Item, RunningRequest
+from server.request.running import BegunRequest, Item, RunningRequest
 from server.stream import EventStream
 
 SILENCE = 10.0
@@ -36,14 +36,23 @@ class ItemsForClient:
         self._note = note_of(request.scope)
 
     async def next(self) -> Item:
-        """Returns the next item. Stops the request when the client leaves."""
-        while True:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(LOOK_SECONDS):
-                    return await self._running.items.get()
-            if not self._note.left and await self._request.is_disconnected():
+        """Returns the next item. Stops the request at once when the client leaves: what it asked may be answered
+        elsewhere by the time at which this request would go on."""
+        item = asyncio.ensure_future(self._running.items.get())
+        leaving = asyncio.ensure_future(self._wait_until_left())
+        try:
+            await asyncio.wait((item, leaving), return_when=asyncio.FIRST_COMPLETED)
+            if leaving.done() and not self._note.left:
                 self._note.left = True
                 self._running.stop.set()
+            return await item
+        finally:
+            leaving.cancel()
+            item.cancel()
+
+    async def _wait_until_left(self) -> None:
+        while (await self._request.receive())["type"] != "http.disconnect":
+            pass
 
     async def soon(self) -> Item | None:
         """Returns the next item; None after a while of silence."""

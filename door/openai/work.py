@@ -23,7 +23,7 @@ from graph.turn.runtime import build_call_arguments
 from model.call.message_form import SYSTEM
 from model.call.stream import cut_off, read_token_usage, stream_answer, sum_chunks
 from server.phrase import resolve_language
-from server.refusal import Refusal, build_field_refusal
+from server.refusal import Refusal, build_field_refusal, build_unbegun_refusal
 from server.request.client_call import (
     Called,
     Results,
@@ -104,6 +104,8 @@ class _EndpointTurn:
         prepared = prepare_turn_request(self._agent, planned)
         request = replace(prepared, limits=self._body.limits, tools=self._body.tools)
         number = request.number + len(request.given) if request.number else self._next(request.session)
+        if stop.is_set() and not planned.created:
+            raise build_unbegun_refusal()
         if self._is_noted:
             self._agent.store.undelivered.note(request.session, self._mark or str(number))
 

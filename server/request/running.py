@@ -19,7 +19,7 @@ from typing import TypeVar
 
 from errors import GieokError, SessionBusy, ensure_gieok_error
 from graph.turn.event import Ended, Event, Thought, Token
-from server.refusal import Refusal, shutting_down
+from server.refusal import Refusal, build_unbegun_refusal, shutting_down
 
 _T = TypeVar("_T")
 log = logging.getLogger("gieok.endpoint")
@@ -127,6 +127,9 @@ class RunningRequest:
         """Runs the work; returns False when its session is busy and another try makes sense. For a thread; raises
         nothing."""
         put = self.items.put
+        if self.stop.is_set():
+            put(build_unbegun_refusal())
+            return True
         try:
             put(self.work(self.stop, put))
         except SessionBusy as error:

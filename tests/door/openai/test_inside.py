@@ -27,6 +27,7 @@ from errors import SessionBusy
 from graph.turn.agent import open_agent
 from graph.turn.event import Done, Token, ToolStarted
 from server.access import Access
+from server.refusal import Refusal
 from server.request import running
 from server.request.running import Emit, Items, Requests
 from settings import load_settings
@@ -77,6 +78,22 @@ def test_a_session_that_answers_is_busy_after_a_while(service: Inside, monkeypat
         response = service.post("/v1/chat/completions", history("Meanwhile"), **header)
     assert (response.status_code, response.json()["error"]["code"]) == (409, "session_busy")
     assert int(response.headers["retry-after"]) > 0
+
+
+def test_a_client_that_leaves_before_its_turn_begins_changes_nothing(service: Inside) -> None:
+    """Its message may be answered elsewhere by then: it was sent again, and another worker was quicker."""
+    first = service.ask("What is a fjord?")
+    session = first.headers["x-gieok-session"]
+    answer = first.json()["choices"][0]["message"]["content"]
+    for stream in (True, False):
+        asked = len(service.upstream.requests)
+        body = {**history("What is a fjord?", answer, "And a loch?"), "stream": stream}
+        with service.agent.hold(session):
+            with pytest.raises(httpx2.ReadTimeout):
+                httpx2.post(f"{service.root}/v1/chat/completions", json=body, timeout=1.0)
+            until(lambda: service.places == 0)
+        assert len(service.upstream.requests) == asked
+        assert service.agent.store.session(session).turn_count == 1
 
 
 def before_a_tool(text: str) -> Reply:
@@ -374,6 +391,33 @@ def test_a_request_of_a_busy_session_waits_without_a_thread() -> None:
         return list(ends)
 
     assert asyncio.run(run()) == [Done(2, "meanwhile"), Done(1, "after")]
+
+
+def test_a_request_that_is_stopped_while_it_waits_never_begins() -> None:
+    """Its client left, and what it asked may have been answered elsewhere since."""
+    free, begun = threading.Event(), list[str]()
+
+    def slow(stop: threading.Event, emit: object) -> Done:
+        assert free.wait(60)
+        return Done(1, "slow")
+
+    def late(stop: threading.Event, emit: object) -> Done:
+        begun.append("late")
+        return Done(2, "late")
+
+    async def run() -> str:
+        requests = Requests(1)
+        first, second = requests.start(slow), requests.start(late)
+        second.stop.set()
+        free.set()
+        assert await first.items.get() == Done(1, "slow")
+        refusal = await second.items.get()
+        assert isinstance(refusal, Refusal)
+        await asyncio.to_thread(requests.close)
+        return refusal.code
+
+    assert asyncio.run(run()) == "stopped"
+    assert begun == []
 
 
 # --- what is kept of requests -------------------------------------------------------------------
