@@ -27,9 +27,8 @@ def build_message_work(agent: Agent, text: str, session: str) -> Work:
             deliver = build_delivery(agent, planned.request.session)
             emit(BegunRequest(planned.request.session, known.turn, planned.fit, deliver=deliver))
             return known
-        request = replace(prepare_turn_request(agent, planned), asks=True)
+        request = replace(prepare_turn_request(agent, planned), asks=True, waits=mark)
         number = request.number or agent.store.session(request.session).turn_count + 1
-        agent.store.undelivered.note(request.session, mark or str(number))
         deliver = build_delivery(agent, request.session)
         emit(BegunRequest(request.session, number, planned.fit, deliver=deliver))
         return agent.turn(request, stop, emit)
