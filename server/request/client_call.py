@@ -161,9 +161,12 @@ def describe_left_calls(left: Results) -> str:
     The arguments of a call are the answer where the client let the model do nothing but call a tool and brought the
     result of this one: no words could end such work, so the call did (an answer in a form). Any other call is told with
     its name, for its user may have stopped the work at it: its arguments alone would read as what the assistant said.
+    So is one of a tool after whose result the work went on before: that tool ends none.
     """
     questions = [parse_user_question(plain) for plain in left.turn.questions]
-    if len(questions) == 1 and questions[0].id in left.answers and questions[0].state.get(guard.DEMANDED):
+    used = {step["name"] for step in left.turn.steps}
+    is_demanded = len(questions) == 1 and questions[0].state.get(guard.DEMANDED) and questions[0].tool not in used
+    if is_demanded and questions[0].id in left.answers:
         return _write_arguments(questions[0])
     return "\n".join(f"{each.tool}({_write_arguments(each)})" for each in questions)
 
