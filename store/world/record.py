@@ -279,6 +279,11 @@ class NewNode:
     waits: str | None = None
     began: float | None = None
 
+    @property
+    def is_stopped(self) -> bool:
+        """Whether the answer was cut off."""
+        return bool((self.report or {}).get("stopped"))
+
 
 @dataclass(frozen=True, slots=True)
 class Wording:

@@ -372,12 +372,16 @@ def _choose_spot(connection: Connection, session_id: str, parent: StoryNode | No
 
 
 def _is_outrun(connection: Connection, parent: StoryNode | None, new: NewNode, spot: _Spot) -> bool:
-    """Returns whether another turn asks the same at a new turn's place, by a request that came later."""
+    """Returns whether another turn at a new turn's place has a whole answer to the same question, by a request that
+    came later; of a half answer, by one that ended later: a worker may be slow to take a request whose client has left.
+    """
     if new.began is None or spot.path[-1] != (spot.branch, spot.number):  # it is the only one
         return False
     here = (_NODE.session_id == spot.session_id, _NODE.parent == (parent.id if parent else 0))
-    query = select(_NODE.id).select_from(tree.TOLD).where(*here, _TURN.question == new.question)
-    return connection.execute(query.where(_TURN.started > new.began).limit(1)).first() is not None
+    same = (_TURN.question == new.question, _TURN.status == "done")
+    moment = _TURN.finished if new.is_stopped else _TURN.started
+    query = select(_NODE.id).select_from(tree.TOLD).where(*here, *same, moment > new.began).limit(1)
+    return connection.execute(query).first() is not None
 
 
 def _write_node(
@@ -416,11 +420,11 @@ def _read_path(connection: Connection, session_id: str, branch: int) -> Path:
 
 def _write_turn(connection: Connection, new: NewNode, spot: _Spot) -> int:
     """Writes what was said in a turn; returns by how many tokens its row has grown."""
-    now, stopped = time.time(), bool((new.report or {}).get("stopped"))
+    now = time.time()
     row: dict[str, Any] = {
         "question": new.question,
         "answer": new.answers[0],
-        "status": "stopped" if stopped else "done",
+        "status": "stopped" if new.is_stopped else "done",
     }
     row |= {
         "tokens": new.tokens,

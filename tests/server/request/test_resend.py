@@ -409,6 +409,19 @@ def test_a_story_shows_the_answer_of_the_request_that_came_last(service: Inside,
     assert read_stories(service)[0][1][2] == swiped.answer, "whoever asks later sees his own"
 
 
+def test_a_half_answer_of_a_story_hides_no_whole_one_that_ended_later(service: Inside) -> None:
+    """Also where the request whose client has left was taken up after the other, or stored before it."""
+    service.post("/v1/chat/completions", tell_story("Hello"))
+    body = tell_story("Hello", ANSWER, "And then?")
+    given = world.read_story_request(body, HttpRequest({"type": "http", "headers": []}))
+    engine = service.service.routes._engine(None)
+    first, second, third = (engine.begin(given.lines) for _ in range(3))
+    engine.finish(second, "It", "It", None, None, stopped=True)
+    engine.finish(first, "It is late.", "It is late.", None, None)
+    engine.finish(third, "It is", "It is", None, None, stopped=True)
+    assert read_stories(service) == [[("Hello", "done", ANSWER), ("And then?", "done", "It is late.")]]
+
+
 # --- killed -------------------------------------------------------------------------------------
 
 
