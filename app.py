@@ -122,13 +122,15 @@ def render_page(view: View) -> None:
     """Draws the whole page, then follows the running work, then looks out for changes by others."""
     drawn, work = read_page_snapshot(view), find_work_kinds(view)
     open_asked()
+    # first of all: until a page run has drawn the open window the browser shows none, and its focus is lost
+    covered = draw_window(view)
     model = draw_sidebar(view)
     draw_header(view)
     if on_documents():
-        draw_library(view, model, drawn)
+        draw_library(view, model, drawn, covered)
         return
     if on_worlds():
-        draw_stories(view, model, drawn)
+        draw_stories(view, model, drawn, covered)
         return
     story = read_story(view)
     left, right = st.columns([7, 3], gap="medium", wrap=False)
@@ -145,7 +147,7 @@ def render_page(view: View) -> None:
     draw_palette(view)
     apply_theme()
     draw_point()
-    if draw_window(view):
+    if covered:
         watch_answer_end(view, live)
     else:
         follow_chat_work(view, live, panel, [model, *places], turns, adding, story)
@@ -153,8 +155,8 @@ def render_page(view: View) -> None:
         look_out(view, drawn)
 
 
-def draw_library(view: View, model: DeltaGenerator, drawn: tuple[Any, ...]) -> None:
-    """Draws the page of the documents."""
+def draw_library(view: View, model: DeltaGenerator, drawn: tuple[Any, ...], covered: bool) -> None:
+    """Draws the page of the documents. ``covered``: a window is open over it."""
     error = take_page_error()
     if error:
         show_error_toast(view.words, error)
@@ -163,19 +165,19 @@ def draw_library(view: View, model: DeltaGenerator, drawn: tuple[Any, ...]) -> N
     st.empty()  # and of the worlds
     render_announcer(view.words, view.session_id, view.job)
     draw_palette(view)
-    if not draw_window(view):
+    if not covered:
         follow_documents(view, adding, [model])
         look_out(view, drawn)
 
 
-def draw_stories(view: View, model: DeltaGenerator, drawn: tuple[Any, ...]) -> None:
-    """Draws the list of story worlds."""
+def draw_stories(view: View, model: DeltaGenerator, drawn: tuple[Any, ...], covered: bool) -> None:
+    """Draws the list of story worlds. ``covered``: a window is open over it."""
     st.empty()  # keeps the place of the conversation
     st.empty()  # and of the documents
     draw_worlds(view)
     render_announcer(view.words, view.session_id, view.job)
     draw_palette(view)
-    if not draw_window(view):
+    if not covered:
         follow_documents(view, None, [model])
         look_out(view, drawn)
 

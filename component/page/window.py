@@ -56,11 +56,11 @@ def render_page_window(
     window()
 
 
-def _close_dismissed_window(dismissed: tuple[str, Any, str | None], leave: Callable[[], None]) -> None:
+def _close_dismissed_window(dismissed: tuple[str, Any, str | None] | None, leave: Callable[[], None]) -> None:
     """Closes the window that the user closed, and none that was opened since: on a busy page Streamlit takes a click
     that follows the closing at once together with it, and the click first."""
     newer = st.session_state.get(OPENED)
     if newer is dismissed:
         close_page_window()
-    if newer is dismissed or newer is None or newer[0] != dismissed[0]:
+    if newer is dismissed or newer is None or dismissed is None or newer[0] != dismissed[0]:
         leave()
