@@ -407,7 +407,9 @@ def _find_same(
     the story to look in; empty for all of the world's that were not put away."""
     here = (_NODE.world_id == world_id, _NODE.parent == (parent.id if parent else 0))
     there = (_NODE.session_id == session_id,) if session_id else (story.match_open_story(connection, _NODE.session_id),)
-    told = (_TURN.question == new.question, _TURN.answer == new.answers[0])
+    told = [_TURN.question == new.question, _TURN.answer == new.answers[0]]
+    if not new.is_stopped:  # an answer that was cut off may lack no more than its end, or what changed the state
+        told.append(_TURN.status != "stopped")
     query = select(_NODE.id).select_from(tree.TOLD).where(*here, *there, *told)
     found: int | None = connection.execute(query).scalar()
     return found

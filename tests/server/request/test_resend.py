@@ -261,6 +261,16 @@ def test_a_half_answer_of_a_story_is_made_anew(service: Inside) -> None:
     assert [turn for story in read_stories(service) for turn in story][-1] == ("Hello", "done", ANSWER)
 
 
+def test_a_whole_answer_of_a_story_is_not_taken_for_a_half_one_with_the_same_words(service: Inside) -> None:
+    service.post("/v1/chat/completions", tell_story("Hello"))
+    body = tell_story("Hello", ANSWER, "And then?")
+    given = world.read_story_request(body, HttpRequest({"type": "http", "headers": []}))
+    engine = service.service.routes._engine(None)
+    engine.finish(engine.begin(given.lines), ANSWER, ANSWER, None, None, stopped=True)
+    assert service.post("/v1/chat/completions", body).status_code == 200
+    assert read_stories(service) == [[("Hello", "done", ANSWER), ("And then?", "done", ANSWER)]]
+
+
 @pytest.mark.parametrize("name", ["", "mine"])
 @pytest.mark.parametrize("first", [True, False])
 def test_an_answer_over_mcp_that_nobody_heard_is_told_and_nothing_runs_again(
