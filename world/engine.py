@@ -298,6 +298,7 @@ class WorldEngine:
         self._extractor.read_told(told_turns)
         if stopped:
             report = {**(report or {}), "stopped": True}
+        seconds = time.monotonic() - begun.began
         new = NewNode(
             begun.question,
             begun.told_story.answers(shown),
@@ -307,8 +308,9 @@ class WorldEngine:
             dict(report) if report is not None else None,
             estimate_tokens(begun.question) + estimate_tokens(shown),
             read_usage(receipt, model) if receipt else None,
-            time.monotonic() - begun.began,
+            seconds,
             waits=begun.waits,
+            began=time.time() - seconds,
         )
         return worlds.add(world.id, parent, new, begun.place)
 
