@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrieval.index.index_file import publish_index_file, verify_index_file
-from retrieval.index.word import Cut, cut_text_words
+from retrieval.index.word import Cut, cut_passage_words
 
 Marks = NDArray[np.uint64]
 Rows = NDArray[np.int32]
@@ -54,7 +54,7 @@ class Segment:
         """Builds a segment from texts by their hash."""
         hashes, terms, rows, counts = sorted(texts), array("Q"), array("i"), array("i")
         for row, hash_ in enumerate(hashes):
-            frequencies = Counter(cut_text_words(texts[hash_], cut))
+            frequencies = Counter(cut_passage_words(texts[hash_], cut))
             terms.extend(map(hash_term, frequencies))
             rows.extend([row] * len(frequencies))
             counts.extend(frequencies.values())

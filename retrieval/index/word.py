@@ -63,6 +63,8 @@ _KOREAN_ENDING = re.compile(
 _ENDINGS = ("ing", "edly", "ed", "ies", "es", "s", "ly")
 _KEPT = ("N", "V", "MA", "XR", "SL", "SN", "SH")
 _KIWI_WORD = re.compile(r"[가-힣]")
+_INNER_LINK = re.compile(r"\[[^\[\]\n]*\]\(#[^()\s]*\)")
+"""Matches a link to another place in the same document."""
 
 
 def find_installed_cut() -> Cut:
@@ -86,6 +88,12 @@ def cut_text_words(text: str, cut: Cut) -> list[str]:
         return plain + _cut_morphemes(text)
     korean = (word for word in found if _KIWI_WORD.match(word) and word not in _KOREAN_STOP)
     return plain + [pair for word in korean for pair in _cut_letter_pairs(word)]
+
+
+def cut_passage_words(text: str, cut: Cut) -> list[str]:
+    """The words of a passage, without those of links to other places in its document: a table of contents has the words
+    of every heading, so it would lead for each question, and answers none."""
+    return cut_text_words(_INNER_LINK.sub(" ", text), cut)
 
 
 @lru_cache(maxsize=65536)

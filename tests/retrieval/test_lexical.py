@@ -57,6 +57,15 @@ def test_scores_are_those_of_bm25s() -> None:
             assert lexical.scores(query)[0] == pytest.approx(wanted, abs=1e-5)
 
 
+def test_a_table_of_contents_has_no_words_of_the_headings_that_it_links_to() -> None:
+    contents = "Contents\n\n- **[Which owl sleeps?](#owl)**\n  - [여우는 무엇을 읽나요?](#여우)"
+    texts = [contents, "The owl sleeps by day.", "문서를 읽는 여우", "See [the guide of owls](owls.md#sleep)."]
+    lexical = Lexical(known(texts), [segment(texts)], "ngram")
+    assert (lexical.scores("Which owl sleeps?")[0] > 0).tolist() == [False, True, False, True]
+    assert np.argmax(lexical.scores("여우는 무엇을 읽나요?")[0]) == 2
+    assert lexical.scores("contents")[0][0] > 0, "the rest of its text is found"
+
+
 def test_a_text_in_two_segments_counts_once() -> None:
     once, twice = (Lexical(known(TEXTS), [segment(TEXTS)] * times, "ngram") for times in (1, 2))
     assert once.scores("red fox")[0].tolist() == twice.scores("red fox")[0].tolist()

@@ -21,7 +21,7 @@ from retrieval import AddingProgress, Filters, Library
 from retrieval.index import lexical, published, segment
 from retrieval.index.row import LibraryRows, Slot
 from retrieval.index.word import Cut
-from retrieval.index.word import cut_text_words as words_of
+from retrieval.index.word import cut_passage_words as words_of
 from tests.process import end, start
 from tests.retrieval.conftest import Opened, Words, libraries
 
@@ -409,7 +409,7 @@ def test_adding_to_a_library_reads_and_cuts_only_what_is_new(
         cut.append(text)
         return words_of(text, by)
 
-    monkeypatch.setattr(segment, "cut_text_words", counted)
+    monkeypatch.setattr(segment, "cut_passage_words", counted)
     monkeypatch.setattr(LibraryRows, "slots", raising)
     monkeypatch.setattr(LibraryRows, "texts", lambda _, hashes: {} if not hashes else raising())
     library.add([("rice.md", b"Rice needs water.")])
