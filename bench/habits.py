@@ -40,6 +40,7 @@ from server.request.message import ClientMessage
 from settings import load_settings
 from store import Finished, GivenTurn, Store
 from store.world.record import HELD, NewNode
+from text.clean import collapse_spaces
 from text.fence import find_words
 from world.engine import WorldEngine
 from world.story.told import StoryMessage
@@ -267,7 +268,7 @@ def count_missing(agent: Agent, session: str, chat: Chat, habit: Habit) -> int:
 
 def plain(text: str) -> str:
     """Returns a text without what a habit does to its form."""
-    return " ".join(unicodedata.normalize("NFKC", text).split())
+    return collapse_spaces(unicodedata.normalize("NFKC", text))
 
 
 @contextmanager

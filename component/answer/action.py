@@ -65,7 +65,7 @@ def draw_actions(view: View, turn: TurnRow, facts: str, versions: Alternatives |
         if number and turn.answer and turn.status in FINISHED:
             reword = partial(open_turn_editor, turn, "answer")
             choices["reword"] = MenuItem(words("turn.reword"), "edit_note", reword)
-        is_story = view.session is not None and bool(view.session.world)
+        is_story = view.is_story
         if is_story and turn.status in FINISHED:
             label = words("world.look", turn=number) if number else words("world.look.begin")
             choices["look"] = MenuItem(label, "history", partial(_look_back, turn))

@@ -30,7 +30,7 @@ def draw_memory_place(view: View, name: str) -> None:
     if name == "memory.carry" and not resource.find_user_agent().settings.user_memory:
         st.caption(words("memory.carry.never"))
         return
-    is_story = view.session is not None and bool(view.session.world)  # its panel has the tabs of its world
+    is_story = view.is_story
     st.button(
         words(name),
         key=f"options-go-{name.replace('.', '-')}",

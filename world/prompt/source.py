@@ -10,6 +10,7 @@ from typing import Protocol
 
 from model.embedding import Vectors
 from store.world.record import Episode, LoreEntry, StoryNode, World
+from text.clean import collapse_spaces
 from text.language import Language
 from world.book.format import with_rule
 from world.book.model import Card
@@ -31,7 +32,7 @@ takes about a millisecond for each, and the user waits for it; names are looked 
 
 def cut_query_text(question: str) -> str:
     """Returns the end of a message, where it says what happens next, as far as it is compared by vector."""
-    return cut_to_budget(" ".join(question.split()), ASKED, "end").text
+    return cut_to_budget(collapse_spaces(question), ASKED, "end").text
 
 
 class SourceRows(Protocol):

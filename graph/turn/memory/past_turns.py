@@ -54,6 +54,7 @@ from store import Session
 from store.search.turn_index import AT_ONCE, NewRow, PastTurn, TurnKey
 from text.answer.cited_turn import strip_marks
 from text.answer.refusal import is_refusal
+from text.clean import collapse_spaces
 from text.fence import fence_text
 from text.fold import fold_text
 
@@ -237,7 +238,7 @@ def _side_tokens(profile: Profile) -> int:
 
 def _flatten_turn_text(text: str) -> str:
     """Returns a text in one line, so that it can neither end the frame nor begin another turn."""
-    return " ".join(fence_text(text, "turns").split())
+    return collapse_spaces(fence_text(text, "turns"))
 
 
 # --- after the answer ---------------------------------------------------------------------------
