@@ -348,7 +348,7 @@ def _conversation_way(agent: Agent) -> Way:
         session = agent.store.create_session("en", 0.3).id
         given = [GivenTurn(question, answer, 1) for question, answer in _history(name, size)]
         agent.store.tree.give(session, 1, given, 1_700_000_000.0)
-        number = agent.store.accept_turn(session, "Are you there?")
+        number = agent.store.begin_turn(session, "Are you there?").number
         agent.store.finish_turn(session, number, Finished("done", f"Yes, {name}."))
 
     def ask(history: list[tuple[str, str]]) -> object:

@@ -76,7 +76,7 @@ def told(bot: Agent, *turns: tuple[str, str], language: Any = "en", session: str
     own = session or bot.store.create_session(language, 0.3).id
     assert bot.memory is not None
     for question, answer in turns:
-        number = bot.store.accept_turn(own, question)
+        number = bot.store.begin_turn(own, question).number
         bot.store.finish_turn(own, number, Finished("done", answer))
         bot.memory.writer.open_session(bot.tenant, own, user=bot.user)
     return own
