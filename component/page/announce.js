@@ -19,6 +19,11 @@ export default function (component) {
       event.stopImmediatePropagation();
       field.blur();
     }, true);
+    addEventListener("keydown", (event) => {  // Esc in the moment in which a page run draws the window anew closes it then
+      if (event.key !== "Escape" || !window.gieokRedrawn || event.isComposing) return;
+      event.stopImmediatePropagation();
+      window.gieokShut = true;
+    }, true);
     addEventListener("keydown", (event) => {  // Esc that is meant for a field or a composition stops no answer
       const field = event.target.closest?.("input, textarea");
       const elsewhere = field && !field.closest('[data-testid="stChatInput"]');
@@ -150,6 +155,14 @@ export default function (component) {
       if (!wide && box.tabIndex === 0) box.removeAttribute("tabindex");
     }
   };
+  const watchWindow = () => {  // Streamlit shows no window from the begin of a page run until that has drawn it
+    const open = document.querySelector('[role="dialog"]:not(.gieok-palette)');
+    const running = document.querySelector('[data-test-script-state="running"]');
+    if (open && window.gieokShut) open.querySelector(":scope > button")?.click();
+    if (open || !running) window.gieokShut = false;
+    window.gieokRedrawn = !open && Boolean(running) && Boolean(window.gieokRedrawn || window.gieokOpen);
+    window.gieokOpen = Boolean(open);
+  };
   const name = () => {
     scheme();
     makeFocusable();
@@ -208,6 +221,7 @@ export default function (component) {
   }
   let planned = false;
   window.gieokNames = new MutationObserver(() => {
+    watchWindow();
     if (planned) return;
     planned = true;
     requestAnimationFrame(() => { planned = false; name(); });

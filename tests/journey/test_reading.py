@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import threading
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import WebSocketRoute, expect
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from component.chat.minimap import MOST
 from store import Finished, Store
@@ -264,6 +267,40 @@ def test_escape_closes_a_window_whose_focused_part_was_drawn_anew(visit: Visit) 
     expect(dialog).to_be_visible()
     page.evaluate("document.activeElement.blur()")
     page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+
+
+def test_escape_while_a_page_run_draws_the_window_anew_closes_it_all_the_same(visit: Visit) -> None:
+    """Streamlit shows no window from the begin of a page run until that run has drawn it."""
+    sockets, held, holding = list[WebSocketRoute](), list[str | bytes](), threading.Event()
+
+    def pass_on(message: str | bytes) -> None:
+        if held or (holding.is_set() and ForwardMsg.FromString(bytes(message)).WhichOneof("type") == "delta"):
+            held.append(message)
+        else:
+            sockets[-1].send(message)
+
+    def connect(socket: WebSocketRoute) -> None:
+        sockets.append(socket)
+        socket.connect_to_server().on_message(pass_on)
+
+    person = visit(own=True)
+    page = person.page
+    page.route_web_socket(re.compile("/_stcore/stream"), connect)
+    person.open()
+    page.get_by_role("button", name="설정", exact=True).click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_be_visible()
+    still(page)
+    holding.set()  # from here on the browser hears only that a run of the page has begun
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("r")
+    expect(dialog).to_be_hidden()
+    page.keyboard.press("Escape")
+    holding.clear()
+    while held:
+        sockets[-1].send(held.pop(0))
+    still(page)
     expect(dialog).to_be_hidden()
 
 
