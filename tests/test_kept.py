@@ -115,7 +115,7 @@ def test_an_answer_that_was_cut_off_shows_how_far_it_came(serve: Any) -> None:
     serve(["이번에는 끝까지 답합니다."])
     page()
     session = store().create_session("ko", 0.3).id
-    store().accept_turn(session, "끊긴 질문에 답해줘")
+    store().begin_turn(session, "끊긴 질문에 답해줘")
     store().partials.keep(session, 1, "여기까지는 왔던 답")
     restart()
     at = page(s=session)
@@ -334,7 +334,7 @@ def test_a_search_says_when_it_found_more_than_it_shows(serve: Any) -> None:
     for number in range(7):
         session = store().create_session("ko", 0.3).id
         for turn in range(1, 6):
-            store().accept_turn(session, f"{number}번 대화의 {turn}번째 바다 이야기")
+            store().begin_turn(session, f"{number}번 대화의 {turn}번째 바다 이야기")
             store().finish_turn(session, turn, Finished("done", answer="네"))
     at = page()
     hits = listed(look(at, "바다"))["hits"]

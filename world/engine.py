@@ -491,13 +491,11 @@ class WorldEngine:
             self._stories.state(base, world),
             begun.question,
             self._query(begun),
-            story=told_so_far,
-            late=late,
-            before=before,
+            before,
         )
         scan = read_scan(worlds, world, given.lore, self._source.card(world), given.files, begun)
         moment = Moment(scan.seed or f"{world.id}|{begun.number}", datetime.now(), world.language)
-        return replace(given, scan=scan, moment=moment)
+        return replace(given, story=told_so_far, late=late, scan=scan, moment=moment)
 
     def _nothing(self, begun: RecognisedRequest) -> Given:
         """Returns what the first prompt of a new world is made from."""

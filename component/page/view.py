@@ -78,6 +78,11 @@ class View:
         return self.session.id if self.session else None
 
     @property
+    def is_story(self) -> bool:
+        """Whether the conversation tells a story of a world, so that its panel has the tabs of that world."""
+        return self.session is not None and bool(self.session.world)
+
+    @property
     def rate(self) -> float:
         """The compression rate of the next summary."""
         if self.session:

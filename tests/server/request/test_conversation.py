@@ -563,7 +563,7 @@ def test_a_history_longer_than_is_compared_goes_on(agent: Agent) -> None:
 
 def test_a_failed_turn_is_run_again(agent: Agent) -> None:
     session, known = talk(agent, "One?")
-    number = agent.store.accept_turn(session, "Two?")
+    number = agent.store.begin_turn(session, "Two?").number
     agent.store.finish_turn(session, number, Finished("failed"))
     asked = ask(agent, known, "Two?")
     assert (asked.session, asked.plan.fit, asked.plan.request.kind) == (session, "again", "retry")
@@ -572,7 +572,7 @@ def test_a_failed_turn_is_run_again(agent: Agent) -> None:
 
 def test_a_failed_turn_that_the_client_left_out_is_answered_with_its_next_message(agent: Agent) -> None:
     session, known = talk(agent, "One?")
-    agent.store.finish_turn(session, agent.store.accept_turn(session, "Two?"), Finished("failed"))
+    agent.store.finish_turn(session, agent.store.begin_turn(session, "Two?").number, Finished("failed"))
     sent = [*messages(known, "Two?"), ClientMessage("user", "Hello?")]
     asked = run(agent, sent)
     assert (asked.session, asked.plan.fit) == (session, "edited")
@@ -581,14 +581,14 @@ def test_a_failed_turn_that_the_client_left_out_is_answered_with_its_next_messag
 
 def test_a_stopped_answer_is_known_as_far_as_it_came(agent: Agent) -> None:
     session, known = talk(agent, "One?")
-    agent.store.finish_turn(session, agent.store.accept_turn(session, "Two?"), Finished("stopped", "As far"))
+    agent.store.finish_turn(session, agent.store.begin_turn(session, "Two?").number, Finished("stopped", "As far"))
     asked = ask(agent, [*known, ("Two?", "As far")], "Go on?")
     assert (asked.session, asked.plan.fit) == (session, "goes_on")
     assert ask(agent, known, "Two?").plan.request.kind == "again"
 
 
 def stop(agent: Agent, session: str, question: str, answer: str) -> None:
-    agent.store.finish_turn(session, agent.store.accept_turn(session, question), Finished("stopped", answer))
+    agent.store.finish_turn(session, agent.store.begin_turn(session, question).number, Finished("stopped", answer))
 
 
 @pytest.mark.parametrize("kept", ["As far as", "As far  as\nit ", "As"])
@@ -684,7 +684,7 @@ def test_a_client_that_sends_its_message_alone_keeps_the_system_text(agent: Agen
 
 def test_a_message_alone_runs_a_failed_turn_again(agent: Agent) -> None:
     session = ask(agent, [], "One?", "mine").session
-    agent.store.finish_turn(session, agent.store.accept_turn(session, "Two?"), Finished("failed"))
+    agent.store.finish_turn(session, agent.store.begin_turn(session, "Two?").number, Finished("failed"))
     asked = ask(agent, [], "Two?", "mine")
     assert asked.plan.request.kind == "retry"
     assert len(path(agent, session)) == 2
@@ -692,7 +692,7 @@ def test_a_message_alone_runs_a_failed_turn_again(agent: Agent) -> None:
 
 def test_a_message_alone_answers_anew_the_turn_that_its_client_had_left(agent: Agent) -> None:
     session = ask(agent, [], "One?", "mine").session
-    agent.store.finish_turn(session, agent.store.accept_turn(session, "Two?"), Finished("stopped", "As far"))
+    agent.store.finish_turn(session, agent.store.begin_turn(session, "Two?").number, Finished("stopped", "As far"))
     asked = ask(agent, [], "Two?", "mine")
     assert asked.plan.request.kind == "again"
     assert [question for question, _ in path(agent, session)] == ["One?", "Two?"]
