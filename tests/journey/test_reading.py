@@ -31,7 +31,7 @@ def talked(app: App, turns: int, summaries: int = 0) -> str:
     held = store(app)
     session = held.create_session("ko", 0.3).id
     for number in range(1, turns + 1):
-        held.accept_turn(session, f"{number}번째 질문은 표지{number:04}입니다")
+        held.begin_turn(session, f"{number}번째 질문은 표지{number:04}입니다")
         held.finish_turn(session, number, Finished("done", answer=f"{number}번째 답입니다."))
     for first in range(1, 3 * summaries, 3):
         turned = [first, first + 1, first + 2]
