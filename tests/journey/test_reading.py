@@ -275,7 +275,8 @@ def test_escape_while_a_page_run_draws_the_window_anew_closes_it_all_the_same(vi
     sockets, held, holding = list[WebSocketRoute](), list[str | bytes](), threading.Event()
 
     def pass_on(message: str | bytes) -> None:
-        if held or (holding.is_set() and ForwardMsg.FromString(bytes(message)).WhichOneof("type") == "delta"):
+        assert isinstance(message, bytes)
+        if held or (holding.is_set() and ForwardMsg.FromString(message).WhichOneof("type") == "delta"):
             held.append(message)
         else:
             sockets[-1].send(message)
