@@ -18,7 +18,7 @@ from bench.models import add_arguments as add_model_arguments
 from bench.models import models
 from graph.choice import choose_prompt_layout
 from graph.context.clock import now_text, read_local_time
-from graph.context.prompt import Changing, Limits, build_turn_prompt
+from graph.context.prompt import Changing, Limits, PromptMaterial, build_turn_prompt
 from graph.context.system_prompt import system_prompt
 from graph.context.turns import CHUNK, make_question_message
 from graph.state import SummaryRecord
@@ -104,17 +104,20 @@ def prompt(chosen: ModelSet, conversation: dict[str, Any], asked: dict[str, Any]
         messages += [make_question_message(user, turn, "bench"), AIMessage(answer)]
         turn += 1
     language = conversation["language"]
+    now = Changing("time", now_text(language, read_local_time()))
     built = build_turn_prompt(
         [*messages, make_question_message(asked["question"], turn, "bench"), *_called(asked)],
         records,
         turn,
-        language=language,
-        system=system_prompt(chosen.profile, language, TOOLS),
-        count=chosen.count,
-        exact=chosen.exact,
-        limits=Limits(chosen.context_size - ANSWER_TOKENS),
-        changing=() if chosen.profile.prompt == "bare" else (Changing("time", now_text(language, read_local_time())),),
-        layout=choose_prompt_layout(chosen.profile),
+        PromptMaterial(
+            language=language,
+            system=system_prompt(chosen.profile, language, TOOLS),
+            count=chosen.count,
+            exact=chosen.exact,
+            changing=() if chosen.profile.prompt == "bare" else (now,),
+            layout=choose_prompt_layout(chosen.profile),
+        ),
+        Limits(chosen.context_size - ANSWER_TOKENS),
     )
     return built.messages
 

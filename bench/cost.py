@@ -46,6 +46,7 @@ from graph.turn.running import RunningTurn
 from server.network.serving import make_server
 from settings import load_settings
 from store import Store
+from text.clean import collapse_spaces
 
 ASKED = 6
 """Turns that are measured: two chunks of summaries, and a fold."""
@@ -179,7 +180,7 @@ class Count:
     def list_statements(self) -> Iterator[str]:
         """Yields a line for each statement, and below those of the path that ran more than once."""
         for one in self.statements:
-            text = " ".join(one.text.split())
+            text = collapse_spaces(one.text)
             yield f"{'aside' if one.is_aside else 'path '} {text[:110]}\n      {one.callers}"
         yield from (f"checkpoints: {text[:110]}" for text in self.checkpoints)
         repeated = Counter(one.text for one in self.statements if not one.is_aside)

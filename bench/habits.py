@@ -40,6 +40,7 @@ from server.request.message import ClientMessage
 from settings import load_settings
 from store import Finished, GivenTurn, Store
 from store.world.record import HELD, NewNode
+from text.clean import collapse_spaces
 from text.fence import find_words
 from world.engine import WorldEngine
 from world.story.told import StoryMessage
@@ -267,7 +268,7 @@ def count_missing(agent: Agent, session: str, chat: Chat, habit: Habit) -> int:
 
 def plain(text: str) -> str:
     """Returns a text without what a habit does to its form."""
-    return " ".join(unicodedata.normalize("NFKC", text).split())
+    return collapse_spaces(unicodedata.normalize("NFKC", text))
 
 
 @contextmanager
@@ -347,7 +348,7 @@ def _conversation_way(agent: Agent) -> Way:
         session = agent.store.create_session("en", 0.3).id
         given = [GivenTurn(question, answer, 1) for question, answer in _history(name, size)]
         agent.store.tree.give(session, 1, given, 1_700_000_000.0)
-        number = agent.store.accept_turn(session, "Are you there?")
+        number = agent.store.begin_turn(session, "Are you there?").number
         agent.store.finish_turn(session, number, Finished("done", f"Yes, {name}."))
 
     def ask(history: list[tuple[str, str]]) -> object:

@@ -18,7 +18,8 @@ the others ask their next question. Of every ten requests one is left by its cli
 while no fault was injected, nor its effect still there. ``running``: turns that the first worker counts
 as under way at the end, when nobody asks. ``tracebacks``: in the workers' logs; ``errors``: their last lines.
 ``memory_ratio``, ``threads_more``, ``files_more``: of the first worker, which is never killed, idle at the end against
-idle after the warm-up, the first tenth of the time without a fault.
+idle after the warm-up: a tenth of the time without a fault, then each fault once. Threads of a pool begin when many
+requests pile up, which the faults bring about, and stay.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ import asyncio
 import contextlib
 import itertools
 import json
+import math
 import re
 import sys
 import tempfile
@@ -238,10 +240,12 @@ class Soak:
         tasks = [asyncio.create_task(self._talk(at, *named)) for at, named in enumerate(clients)]
         self._open.set()
         await asyncio.sleep(seconds / 10)
+        await self._strike_all(until=math.inf)
         await self._wait_until_idle()
         start = first.state()
         self._open.set()
-        await self._strike(end)
+        while time.monotonic() < end:
+            await self._strike_all(until=end)
         await self._wait_until_idle()
         states = {"warm": start, "end": first.state()}
         running = await self._count_running_turns()
@@ -315,18 +319,17 @@ class Soak:
             await asyncio.sleep(0.1)
         await asyncio.sleep(IDLE_SECONDS)
 
-    async def _strike(self, end: float) -> None:
-        """Injects one fault after the other, each with its end and its recovery: all of them once, then until the time
-        is over."""
+    async def _strike_all(self, until: float) -> None:
+        """Injects one fault after the other, each with its end and its recovery; none after that moment."""
         faults = self.installation.list_faults()
-        calm = min(CALM_SECONDS, max(1.0, (end - time.monotonic()) / len(faults) / 3))
-        for name in itertools.cycle(faults):
+        calm = min(CALM_SECONDS, max(1.0, self.args.hours * 3600 / len(faults) / 4))
+        for name, fault in faults.items():
             await asyncio.sleep(calm)
-            if time.monotonic() >= end and len(self.strikes) >= len(faults):
+            if time.monotonic() >= until:
                 return
             strike = Strike(name, time.monotonic())
             self.strikes.append(strike)
-            await asyncio.to_thread(_inject, faults[name], self.args.fault)
+            await asyncio.to_thread(_inject, fault, self.args.fault)
             strike.ended = time.monotonic()
             while time.monotonic() < strike.ended + self.args.patience and not strike.recovered:
                 await asyncio.sleep(0.1)

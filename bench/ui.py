@@ -201,7 +201,7 @@ def seeded(folder: Path, turns: int) -> str:
     store = Store(load_settings(data_dir=folder).database)
     session = store.create_session("ko", 0.3).id
     for number in range(1, turns + 1):
-        store.accept_turn(session, f"{number}번째 질문입니다")
+        store.begin_turn(session, f"{number}번째 질문입니다")
         store.finish_turn(session, number, Finished("done", answer=f"**{number}번째** 답입니다. " + WORD * 30))
         if number % CHUNK == 0:
             summarise(store, session, number)

@@ -18,7 +18,7 @@ from graph.summary import is_hopeless
 from graph.turn.process.engine import TurnEngine
 from model.call.stream import Stopped
 from model.modelset import ModelSet
-from model.price import compute_call_price
+from model.price import price_side_calls
 from store import Session
 
 RATES = (0.1, 0.2, 0.3, 0.4, 0.5)
@@ -64,7 +64,7 @@ class Curve:
     ``points``: one per rate, all over the same chunks as far as summaries could be made. ``chunks``: first and last
     turn of every chunk that the points cover. ``done``, ``steps``: summaries that are there, and that were asked for.
     ``reused``: of those there, how many the ledger had. ``calls``, ``prompt_tokens``, ``answer_tokens``, ``seconds``,
-    ``compute_call_price``: what the others cost; ``compute_call_price`` is None when the price is unknown. ``stopped``:
+    ``usd``: what the others cost; ``usd`` is None when the price is unknown. ``stopped``:
     before its end.
     """
 
@@ -85,7 +85,7 @@ class Curve:
 class CurveCost:
     """What a curve would need, estimated: ``calls`` of the model and their ``tokens``.
 
-    ``seconds``: by the newest summaries of this conversation, None when none was timed. ``compute_call_price``: None
+    ``seconds``: by the newest summaries of this conversation, None when none was timed. ``usd``: None
     when the price is unknown. All are 0 where code writes the summaries, and for summaries that the ledger has.
     """
 
@@ -155,7 +155,7 @@ def estimate_curve_cost(engine: TurnEngine, session_id: str, most: int = MOST_CH
         calls=len(missing),
         tokens=prompt + answer,
         seconds=None if per_call is None else per_call * len(missing),
-        usd=_price_curve_calls(models, prompt, answer),
+        usd=price_side_calls(models, prompt, answer),
     )
 
 
@@ -234,7 +234,7 @@ def _build_curve(
         prompt_tokens=spent.prompt_tokens,
         answer_tokens=spent.answer_tokens,
         seconds=time.monotonic() - spent.began,
-        usd=_price_curve_calls(models, spent.prompt_tokens, spent.answer_tokens) if spent.calls else 0.0,
+        usd=price_side_calls(models, spent.prompt_tokens, spent.answer_tokens) if spent.calls else 0.0,
         stopped=stopped,
     )
 
@@ -258,11 +258,6 @@ def _count_chunk_tokens(engine: TurnEngine, session_id: str, chunk: Sequence[int
     """Returns the raw tokens of a chunk's turns."""
     before = engine.store.tokens_before
     return before(session_id, chunk[-1] + 1) - before(session_id, chunk[0])
-
-
-def _price_curve_calls(models: ModelSet, prompt: int, answer: int) -> float | None:
-    """Returns the US dollars of calls of the utility model; 0 on this machine, None when the price is unknown."""
-    return 0.0 if models.alone else compute_call_price(models.side_name, prompt, 0, answer, url=models.url)
 
 
 def _average_summary_seconds(engine: TurnEngine, session_id: str, models: ModelSet) -> float | None:

@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 from errors import Empty, TooLong
 from memory.line import DatedStatement
-from text.clean import clean_text
+from text.clean import clean_text, collapse_spaces
+from text.cut import cut_to_ends
 from text.fold import fold_text
 from text.language import Language
 
@@ -238,7 +239,7 @@ def shorten_turn(turn: MemoryTurn) -> MemoryTurn:
     question, answer = clean_text(turn.question), clean_text(turn.answer)
     if len((question + answer).encode()) > TURN_BYTES:
         most = TURN_BYTES // 8  # characters for each of the two parts, at up to four bytes a character
-        question, answer = _cut_to_ends(question, most), _cut_to_ends(answer, most)
+        question, answer = cut_to_ends(question, most), cut_to_ends(answer, most)
     return replace(turn, question=question, answer=answer)
 
 
@@ -270,8 +271,4 @@ def clean_text_line(what: str, text: str, limit: int) -> str:
     """Returns the text cleaned and without line breaks. Raises ``TooLong``."""
     if len(text) > limit:
         raise TooLong(what=what, size=len(text), limit=limit)
-    return " ".join(clean_text(text).split())
-
-
-def _cut_to_ends(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most // 2]} […] {text[-most // 2 :]}"
+    return collapse_spaces(clean_text(text))

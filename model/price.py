@@ -65,6 +65,11 @@ def compute_call_price(
     return float(price.total_price)
 
 
+def price_side_calls(models: ModelSet, prompt: int, answer: int) -> float | None:
+    """Returns the US dollars of calls of the utility model; 0 on this machine, None when the price is unknown."""
+    return 0.0 if models.alone else compute_call_price(models.side_name, prompt, 0, answer, url=models.url)
+
+
 def price_model_call(models: ModelSet, name: str, prompt: int, cached: int, answer: int) -> tuple[float | None, float]:
     """Returns the US dollars of one call of the model ``name`` at the address of ``models``, and what the provider's
     cache saved of them. 0 for a model that answers alone on its machine, None where the price is not known."""

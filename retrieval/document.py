@@ -24,6 +24,11 @@ def name_place(path: tuple[str, ...]) -> tuple[str, ...]:
     return path[-2:] if path and PAGE.fullmatch(path[-1]) else path[-1:]
 
 
+def build_place_label(name: str, path: tuple[str, ...]) -> str:
+    """Returns a place in a file for citations: «file › section», or «file › section › p. 3»."""
+    return " › ".join((name, *name_place(path)))
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
     """One file of the library.
@@ -76,7 +81,7 @@ class Passage:
     @property
     def label(self) -> str:
         """Returns the place of the passage for citations: «file › section», or «file › section › p. 3»."""
-        return " › ".join((self.name, *name_place(self.path)))
+        return build_place_label(self.name, self.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +100,7 @@ class Section:
 
     @property
     def label(self) -> str:
-        return " › ".join((self.name, *name_place(self.path)))
+        return build_place_label(self.name, self.path)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from model.call.stream import Stopped
 from model.embedding import Embedder, Vectors, choose_embedder
 from model.modelset import ModelSet
 from retrieval.answer.lookup import LookUp
-from retrieval.answer.loop import CALLS, LookUpOptions, look_up
+from retrieval.answer.loop import LookUpOptions, look_up
 from retrieval.answer.quote import quote_section
 from retrieval.calculation.answer import answer_by_table
 from retrieval.calculation.query import TableResult, is_named
@@ -368,29 +368,26 @@ class Library:
         stop: threading.Event | None = None,
         *,
         scope: SearchScope = EVERYBODYS,
-        filters: Filters | None = None,
-        kind: Filters | None = None,
-        calls: int = CALLS,
-        budget: int | None = None,
+        options: LookUpOptions | None = None,
     ) -> LookUp:
         """Finds passages to answer from. A model that is trusted to judge passages uses the loop of specification 7.2;
         for other models one search finds the best section (``retrieval.answer.quote``). ``language`` None: the language
-        of the question. ``scope``: the documents to search. ``filters``, ``kind``, ``calls``, ``budget`` (None: the
-        setting): see ``retrieval.answer.loop.look_up``.
+        of the question. ``scope``: the documents to search. ``options``: None for the budget of the settings and
+        nothing else; their menu is always that of the settings.
 
         Raises ``Stopped`` when ``stop`` was set, and the errors of the class; the trace records a judge that fails.
         """
         answer_language, scoped = language or detect_language(question), _Within(self, scope)
+        options = options or LookUpOptions(budget=self._settings.budget_retrieval)
         if models.profile.documents == "quoted":
             with stopped_by(stop):
                 sheets = self.sheets(scope)
                 calculated = answer_by_table(self, question, answer_language, sheets) if sheets else None
-                conditions = replace(filters or Filters(), scope=scope)
+                conditions = replace(options.filters or Filters(), scope=scope)
                 return calculated or quote_section(
-                    scoped, question, answer_language, filters=conditions, kind=kind, menu=self._settings.menu
+                    scoped, question, answer_language, filters=conditions, kind=options.kind, menu=self._settings.menu
                 )
-        tokens = self._settings.budget_retrieval if budget is None else budget
-        options = LookUpOptions(filters, kind, tokens, self._settings.menu, calls)
+        options = replace(options, menu=self._settings.menu)
         return look_up(scoped, question, models, answer_language, options, stop=stop)
 
     def sheets(self, scope: SearchScope = EVERYBODYS, most: int = SHEETS) -> list[KnownSheet]:

@@ -8,6 +8,7 @@ from typing import get_args
 
 from graph.tool.question.ask import Ask
 from server.phrase import Language, render_phrase
+from text.clean import collapse_spaces
 
 LANGUAGES: tuple[Language, ...] = get_args(Language)
 _ALSO = {"예": True, "아니오": False}
@@ -29,7 +30,7 @@ def render_memory_question(language: Language, ask: Ask) -> str:
     if ask["tool"] == "remember":
         arguments = ask["arguments"]
         return render_phrase(language, "ask.remember", what=f"{arguments['key']} = {arguments['value']}", **words)
-    lines = [" ".join(line.split()) for line in ask["arguments"]["lines"]]
+    lines = [collapse_spaces(line) for line in ask["arguments"]["lines"]]
     if ask["arguments"].get("pick"):
         numbered = " ".join(f"{number}) {line}" for number, line in enumerate(lines, 1))
         return render_phrase(language, "ask.pick", what=numbered, **words)

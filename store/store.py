@@ -447,10 +447,6 @@ class Store:
         with self.transaction() as connection:
             return read_place(connection, session_id, number)
 
-    def accept_turn(self, session_id: str, question: str, at: float | None = None) -> int:
-        """Begins a turn (``begin_turn``) and returns its number."""
-        return self.begin_turn(session_id, question, at).number
-
     def begin_turn(
         self, session_id: str, question: str, at: float | None = None, last: TurnPlace | None = None
     ) -> TurnPlace:

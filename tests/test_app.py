@@ -200,7 +200,7 @@ def test_a_cut_off_turn_says_so_and_can_be_resumed(serve: Serve) -> None:
     serve(["이어서 답합니다."])
     page()
     session = store().create_session("ko", 0.3).id
-    store().accept_turn(session, "끊긴 질문에 답해줘")
+    store().begin_turn(session, "끊긴 질문에 답해줘")
     at = page(s=session)
     assert "끊겼습니다" in at.error[0].value
     at.button(key="retry-1").click().run()
@@ -608,7 +608,7 @@ def filled(turns: int) -> str:
     """A session with that many finished turns, without running them."""
     session = store().create_session("ko", 0.3).id
     for number in range(1, turns + 1):
-        store().accept_turn(session, f"질문 {number}")
+        store().begin_turn(session, f"질문 {number}")
         store().finish_turn(session, number, Finished("done", answer=f"답 {number}"))
     return session
 
@@ -658,7 +658,7 @@ def test_the_panel_says_how_much_text_of_documents_is_no_part_of_the_original(se
     session = filled(3)
     found = {"passages": [{"number": 1, "label": "환불.md", "text": "가" * 1_400}, {"number": 2, "text": "나" * 52}]}
     search = {"call": "c", "name": "search_documents", "artifact": found}
-    store().accept_turn(session, "환불은?")
+    store().begin_turn(session, "환불은?")
     store().finish_turn(session, 4, Finished("done", answer="7일입니다 [1].", steps=[search]))
     add_summary(session, [1, 2, 3], 65, "인사함", 20)
     add_summary(session, [4, 5, 6], 65, "환불 기간을 물음", 20)
@@ -700,7 +700,7 @@ def test_the_last_prompt_is_shown_by_part_against_full_history(serve: Serve) -> 
         "full_tokens": 4000,
         "exact": False,
     }
-    store().accept_turn(session, "질문")
+    store().begin_turn(session, "질문")
     store().finish_turn(session, 1, Finished("done", answer="답", report=report))
     at = page(s=session)
     assert "**≈ 1,000 토큰**" in texts(at)
@@ -745,7 +745,7 @@ def test_hostile_text_is_shown_as_text_and_kept_as_it_was(serve: Serve, text: st
     session = store().create_session("ko", 0.3).id
     from store import Finished
 
-    store().accept_turn(session, text)
+    store().begin_turn(session, text)
     store().finish_turn(session, 1, Finished("done", answer=text, steps=[{"name": text, "result": text, "ok": True}]))
     add_summary(session, [1, 2, 3], 100, text, 10, lost=[text])
     at = page(s=session)

@@ -18,7 +18,7 @@ MOST_ONE_WORD = 0.30
 """Share of functions and methods whose name is one word: methods of small, clear classes."""
 MOST_SHARED = 0.02
 """Share of module functions whose name stands in another file, too."""
-MOST_WIDE = 5
+MOST_WIDE = 3
 """Functions of more than seven parameters, without the commands of ``cli.py``: there a parameter is an option."""
 MOST_MODULES = 14
 """Modules of a folder, without its ``__init__.py``."""

@@ -79,25 +79,43 @@ def test_what_is_sent_again_from_far_back_leads_to_its_answer(serve: Any) -> Non
     assert "질문 60" in texts(at).splitlines()
 
 
+NO_SPACE = "디스크에 남은 공간이 없습니다"
+
+
 def test_an_error_is_told_over_the_page_wherever_the_reader_is(serve: Any) -> None:
     serve()
     page()
     at = far_back(filled(60))
     fill_disk("UPDATE session SET compression_rate", [1])
     at.slider[0].set_value(0.5).run()
-    assert "디스크에 남은 공간이 없습니다" in at.toast[0].value
+    assert NO_SPACE in at.toast[0].value
+    assert NO_SPACE not in texts(at), "as a box, too, it would be there twice"
+    at.button(key="newest").click().run()
+    assert not at.toast
+    assert NO_SPACE not in texts(at)
     fill_disk("UPDATE session SET compression_rate", [1])
     at.query_params["view"] = "documents"
     at.slider[0].set_value(0.2).run()
-    assert "디스크에 남은 공간이 없습니다" in at.toast[0].value
+    assert NO_SPACE in at.toast[0].value
     assert not at.run().toast
+
+
+def test_an_error_beside_the_last_turn_is_a_box_and_no_toast(serve: Any) -> None:
+    serve()
+    page()
+    at = page(s=filled(3))
+    fill_disk("UPDATE session SET compression_rate", [1])
+    at.slider[0].set_value(0.5).run()
+    (box,) = at.error
+    assert NO_SPACE in box.value
+    assert not at.toast
 
 
 def test_an_answer_that_was_cut_off_shows_how_far_it_came(serve: Any) -> None:
     serve(["이번에는 끝까지 답합니다."])
     page()
     session = store().create_session("ko", 0.3).id
-    store().accept_turn(session, "끊긴 질문에 답해줘")
+    store().begin_turn(session, "끊긴 질문에 답해줘")
     store().partials.keep(session, 1, "여기까지는 왔던 답")
     restart()
     at = page(s=session)
@@ -316,7 +334,7 @@ def test_a_search_says_when_it_found_more_than_it_shows(serve: Any) -> None:
     for number in range(7):
         session = store().create_session("ko", 0.3).id
         for turn in range(1, 6):
-            store().accept_turn(session, f"{number}번 대화의 {turn}번째 바다 이야기")
+            store().begin_turn(session, f"{number}번 대화의 {turn}번째 바다 이야기")
             store().finish_turn(session, turn, Finished("done", answer="네"))
     at = page()
     hits = listed(look(at, "바다"))["hits"]

@@ -26,6 +26,11 @@ def cut_text(text: str, limit: int) -> str:
     return f"{beginning}\n… ({missing:,} more characters were left out)"
 
 
+def cut_to_ends(text: str, limit: int) -> str:
+    """Returns beginning and end of a text longer than ``limit`` characters, each half of it, for a model to read."""
+    return text if len(text) <= limit else f"{text[: limit // 2]} […] {text[-limit // 2 :]}"
+
+
 def find_overlap(text: str, word: str) -> int:
     """Returns how many characters at the end of a growing text are the beginning of a word, and not all of it."""
     return next((size for size in range(min(len(word) - 1, len(text)), 0, -1) if text.endswith(word[:size])), 0)

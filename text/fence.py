@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from text.clean import clean_text
+from text.clean import clean_text, collapse_spaces
 from text.cut import cut_graphemes
 
 
@@ -20,7 +20,7 @@ _FRAME = re.compile(rf'<{OUTSIDE} name="(?P<name>[^"<>\n]*)">\n(?P<text>.*?)\n</
 
 def frame_outside_text(name: str, text: str, note: str) -> str:
     """Returns text from outside in a frame that it cannot leave. ``note``: what the model must know of it."""
-    label = " ".join(fence_text(name, OUTSIDE).replace('"', "'").replace("<", "‹").replace(">", "›").split())
+    label = collapse_spaces(fence_text(name, OUTSIDE).replace('"', "'").replace("<", "‹").replace(">", "›"))
     return f'<{OUTSIDE} name="{cut_graphemes(label, 200)}">\n{note}\n\n{fence_text(text, OUTSIDE)}\n</{OUTSIDE}>'
 
 

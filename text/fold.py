@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 import regex
 
+from text.clean import collapse_spaces
+
 EDITION = "nfkc-1"
 """A name of these rules, for what is made by them and stored."""
 _GRAPHEME = regex.compile(r"\X")
@@ -28,7 +30,7 @@ def fold_text(text: str) -> str:
 def fold_name(text: str) -> str:
     """Returns a name in the form in which it is compared: also without the spaces around it, and with single ones
     inside."""
-    return " ".join(fold_text(text).split())
+    return collapse_spaces(fold_text(text))
 
 
 @dataclass(frozen=True, slots=True)

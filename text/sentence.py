@@ -46,6 +46,7 @@ _ABBREVIATION = frozenset(
         "dec",
     ]
 )
+QUESTION_MARKS = ("?", "？")
 NEAR = 60
 """How many characters before and after a full stop decide whether the full stop ends a sentence."""
 _CLOSING = "\"'”’)\\]」』》"
@@ -90,6 +91,17 @@ def _is_sentence_end(line: str, start: int, mark: re.Match[str]) -> bool:
         return False  # 2026. 3. 5.
     dotted = re.fullmatch(r"[a-z](?:\.[a-z])*", last) is not None  # J. Kim, U.S. firms, 3 p.m. on
     return not dotted or (len(last) > 1 and after[:1].isupper()) or not after
+
+
+def ends_in_question_mark(text: str) -> bool:
+    """Tells whether the last sign of a text is a question mark: in «Note "why not?"» that is the quotation mark."""
+    return text.rstrip().endswith(QUESTION_MARKS)
+
+
+def is_question(line: str) -> bool:
+    """Tells whether a sentence ends in a question mark, also within a quotation; a question without one is treated as
+    a statement."""
+    return ends_in_question_mark(line.rstrip("\"'”’)]」』 "))
 
 
 def remove_sentences(text: str, sentences: Iterable[str]) -> str:

@@ -298,6 +298,7 @@ class WorldEngine:
         self._extractor.read_told(told_turns)
         if stopped:
             report = {**(report or {}), "stopped": True}
+        seconds = time.monotonic() - begun.began
         new = NewNode(
             begun.question,
             begun.told_story.answers(shown),
@@ -307,8 +308,9 @@ class WorldEngine:
             dict(report) if report is not None else None,
             estimate_tokens(begun.question) + estimate_tokens(shown),
             read_usage(receipt, model) if receipt else None,
-            time.monotonic() - begun.began,
+            seconds,
             waits=begun.waits,
+            began=time.time() - seconds,
         )
         return worlds.add(world.id, parent, new, begun.place)
 
@@ -489,13 +491,11 @@ class WorldEngine:
             self._stories.state(base, world),
             begun.question,
             self._query(begun),
-            story=told_so_far,
-            late=late,
-            before=before,
+            before,
         )
         scan = read_scan(worlds, world, given.lore, self._source.card(world), given.files, begun)
         moment = Moment(scan.seed or f"{world.id}|{begun.number}", datetime.now(), world.language)
-        return replace(given, scan=scan, moment=moment)
+        return replace(given, story=told_so_far, late=late, scan=scan, moment=moment)
 
     def _nothing(self, begun: RecognisedRequest) -> Given:
         """Returns what the first prompt of a new world is made from."""

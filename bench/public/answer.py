@@ -32,7 +32,7 @@ class PublicAnswer:
 
     ``f1``: 0 to 1, None without an answer or without a gold answer. ``rating``: the judge's, of what the form gave;
     None where nobody was asked.
-    ``why``: the code of the error where there is no answer. ``compute_call_price``: of the answer, None when the price
+    ``why``: the code of the error where there is no answer. ``usd``: of the answer, None when the price
     is unknown.
     """
 

@@ -18,7 +18,7 @@ from bench.public.evidence import GoldEvidence, measure_evidence
 from errors import GieokError
 from evaluation.form import Form, FormContext
 from evaluation.play import IDLE_SECONDS, Play, RecordedConversation, play_turns
-from graph.turn.memory.past_turns import recall_past
+from graph.turn.memory.past_turns import PastQuery, recall_past
 from model.call.stream import Stopped
 from model.modelset import ModelSet
 
@@ -30,7 +30,7 @@ SAMPLES = 20
 def _with_recalled(play: Play, query: str) -> FormContext:
     """Returns the next prompt, and what ``recall`` finds when it is called with the question as it stands."""
     agent, whole = play.agent, play.context("all", query)
-    found = recall_past(agent, agent.store.session(play.session), query, play.turns + 1)
+    found = recall_past(agent, agent.store.session(play.session), PastQuery(query, play.turns + 1))
     return FormContext((*whole.lines, *found.text.splitlines()), whole.tokens + play.models.count(found.text))
 
 

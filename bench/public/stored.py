@@ -137,7 +137,7 @@ def _store_turns(agent: Agent, session: str, turns: Sequence[RecordedTurn]) -> N
     for turn in turns:
         timed = _set_clock(agent, turn.at)
         at = timed.now().timestamp()
-        number = timed.store.accept_turn(session, turn.user, at)
+        number = timed.store.begin_turn(session, turn.user, at).number
         messages: list[AnyMessage] = [
             make_question_message(clean_text(turn.user), number, session),
             AIMessage(turn.answer),

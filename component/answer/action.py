@@ -61,33 +61,35 @@ def draw_actions(view: View, turn: TurnRow, facts: str, versions: Alternatives |
             )
         if turn.answer:
             _draw_thumbs(turn)
-        choices = {"edit": MenuItem(words("turn.edit"), "edit", partial(open_turn_editor, turn))} if number else {}
-        if number and turn.answer and turn.status in FINISHED:
-            reword = partial(open_turn_editor, turn, "answer")
-            choices["reword"] = MenuItem(words("turn.reword"), "edit_note", reword)
-        is_story = view.session is not None and bool(view.session.world)
-        if is_story and turn.status in FINISHED:
-            label = words("world.look", turn=number) if number else words("world.look.begin")
-            choices["look"] = MenuItem(label, "history", partial(_look_back, turn))
-        elif turn.status in FINISHED:
-            label = words("turn.unpin") if turn.pinned else words("turn.pin", tokens=turn.tokens)
-            icon, pin = "keep_off" if turn.pinned else "keep", partial(pin_turn, turn, not turn.pinned)
-            choices["pin"] = MenuItem(label, icon, pin)
-            if view.session is not None and number == view.session.turn_count:
-                choices["summarise"] = MenuItem(words("summarise.up_to"), "compress", ask_summarise)
-        if number and not view.is_private:
-            choices["fork"] = MenuItem(words("turn.fork"), "fork_right", partial(fork_turn, turn))
-        if number > 1:
-            label = words("turn.take_back.later", count=later) if later else words("turn.take_back")
-            choices["take_back"] = MenuItem(label, "undo", partial(take_back_turn, turn))
-        if number and later:
-            choices["remove"] = MenuItem(
-                words("turn.remove"),
-                "delete",
-                partial(remove_chat_turn, turn, number + later),
-            )
-        draw_overflow(f"more-{number}", choices, disabled=busy)
+        draw_overflow(f"more-{number}", _list_more_actions(view, turn, later), disabled=busy)
     _draw_note(view, turn)
+
+
+def _list_more_actions(view: View, turn: TurnRow, later: int) -> dict[str, MenuItem]:
+    """Returns the actions behind the button «more», by name, as far as this turn has them. ``later``: the turns after
+    it."""
+    words, number = view.words, turn.number
+    choices = {"edit": MenuItem(words("turn.edit"), "edit", partial(open_turn_editor, turn))} if number else {}
+    if number and turn.answer and turn.status in FINISHED:
+        reword = partial(open_turn_editor, turn, "answer")
+        choices["reword"] = MenuItem(words("turn.reword"), "edit_note", reword)
+    if view.is_story and turn.status in FINISHED:
+        label = words("world.look", turn=number) if number else words("world.look.begin")
+        choices["look"] = MenuItem(label, "history", partial(_look_back, turn))
+    elif turn.status in FINISHED:
+        label = words("turn.unpin") if turn.pinned else words("turn.pin", tokens=turn.tokens)
+        icon, pin = "keep_off" if turn.pinned else "keep", partial(pin_turn, turn, not turn.pinned)
+        choices["pin"] = MenuItem(label, icon, pin)
+        if view.session is not None and number == view.session.turn_count:
+            choices["summarise"] = MenuItem(words("summarise.up_to"), "compress", ask_summarise)
+    if number and not view.is_private:
+        choices["fork"] = MenuItem(words("turn.fork"), "fork_right", partial(fork_turn, turn))
+    if number > 1:
+        label = words("turn.take_back.later", count=later) if later else words("turn.take_back")
+        choices["take_back"] = MenuItem(label, "undo", partial(take_back_turn, turn))
+    if number and later:
+        choices["remove"] = MenuItem(words("turn.remove"), "delete", partial(remove_chat_turn, turn, number + later))
+    return choices
 
 
 def _render_turn_versions(view: View, versions: Alternatives, busy: bool) -> None:

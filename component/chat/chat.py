@@ -24,7 +24,15 @@ from component.chat.other_program import draw_elsewhere
 from component.chat.turn import draw_question, render_chat_turn
 from component.memory.answer_value import read_given_texts
 from component.memory.turn_change import find_changes
-from component.page.view import View, follows_end, return_to_input, run_page_action, take_page_error, to_newest
+from component.page.view import (
+    LEAPS,
+    View,
+    follows_end,
+    return_to_input,
+    run_page_action,
+    take_page_error,
+    to_newest,
+)
 from component.sidebar.trash import draw_deleted
 from component.widget.failure import draw_error, show_error_toast
 from component.widget.markdown import escape_markdown, shorten_text
@@ -56,7 +64,7 @@ def draw_chat(
     live, places, follows = None, [], follows_end(view.session_id)
     with (
         st.container(height=160, key=f"chat-{view.session_id or 'new'}", border=False, autoscroll=follows),
-        open_page_region("talk", (view.session_id, inviting, _build_turns_key(view))),
+        open_page_region("talk", (view.session_id, inviting, st.session_state.get(LEAPS), build_turns_key(view))),
     ):
         if inviting and story is not None:
             st.caption(view.words("world.empty"), text_alignment="center")
@@ -68,7 +76,7 @@ def draw_chat(
     return _load_last_turns(view, turns), live, places
 
 
-def _build_turns_key(view: View) -> Hashable:
+def build_turns_key(view: View) -> Hashable:
     """Returns a key for the turns that the view shows; a new key makes ``open_page_region`` clear the view.
 
     The key is the session's path, or the job that answers a turn again. The end of that job changes the path but not

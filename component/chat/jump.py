@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from component.page.view import View, scroll_to, show_session, stay_there, to_newest
+from component.page.view import View, scroll_to, show_other_turns, show_session, stay_there, to_newest
 from component.page.window import close_page_window
 from store import TurnRow
 
@@ -19,6 +19,7 @@ def jump_to_turn(session_id: str, number: int, count: int) -> None:
     else:
         st.session_state[_build_until_key(session_id)] = number - BEFORE + WINDOW - 1
         st.session_state[_build_window_size_key(session_id)] = WINDOW
+        show_other_turns()
     stay_there(session_id)
     scroll_to(number)
     close_page_window()

@@ -22,6 +22,7 @@ from component.page.view import View
 from component.widget.markdown import sanitize_text, shorten_text
 from graph.context.report import read_turn_range
 from store import Session, TurnRow
+from text.clean import collapse_spaces
 
 KEY = "minimap-component"
 LEAST = 8
@@ -81,7 +82,7 @@ def build_map_marks(view: View, session: Session, answered: TurnRow | None) -> l
     given = read_given_turns(answered) if answered else {}
     marks = []
     for first, last in ranges:
-        label = shorten_text(" ".join(sanitize_text(starts.get(first, "")).split()), LABEL_CHARS)
+        label = shorten_text(collapse_spaces(sanitize_text(starts.get(first, ""))), LABEL_CHARS)
         kind: GivenAs = "plain"
         if answered and first <= answered.number:
             kind = next((each for each, turns in given.items() if not turns.isdisjoint(range(first, last + 1))), "none")

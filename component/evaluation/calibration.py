@@ -18,7 +18,7 @@ from evaluation.judge.calibration import Calibration, CalibrationRow, Standing
 from evaluation.judge.judge import PROMPT
 from model.embedded.catalogue import show_name
 from model.modelset import ModelSet
-from model.price import compute_call_price
+from model.price import price_side_calls
 from prompt import render_prompt
 from store import Session
 from text.language import Language
@@ -91,7 +91,7 @@ def _describe_calibration_cost(words: Words, models: ModelSet, language: Languag
     asked = [row for row in calibration.load_calibration_rows(language) if row.memory.strip() or row.entities.strip()]
     prompt = sum(models.count(_build_calibration_prompt(row, language)) for row in asked)
     answer = len(asked) * REPLY_TOKENS
-    price = 0.0 if models.alone else compute_call_price(models.side_name, prompt, 0, answer, url=models.url)
+    price = price_side_calls(models, prompt, answer)
     said = words("evaluation.cost", calls=len(asked), tokens=prompt + answer)
     return f"{said} · ${price:.4f}" if price else said
 

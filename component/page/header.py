@@ -35,8 +35,9 @@ def draw_header(view: View) -> None:
                 st.badge(words("private.chip"), color="violet", icon=":material/visibility_off:")
         _draw_model_button(view)
         if not elsewhere:
-            is_story = view.session is not None and bool(view.session.world)
-            _draw_opener(words("world.panel" if is_story else "panel.open"), DRAWER)
+            _draw_opener(words("world.panel" if view.is_story else "panel.open"), DRAWER)
+        else:
+            st.empty()  # takes the button's place while files are being read
 
 
 def _draw_model_button(view: View) -> None:

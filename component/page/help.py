@@ -54,9 +54,8 @@ def _render_help_content(view: View) -> None:
     st.markdown(words("help.about"))
     st.markdown(f"**{words('help.places')}**")
     with st.container(key="places", gap="xsmall"):
-        is_story = view.session is not None and bool(view.session.world)  # its panel has the tabs of its world
         for name in (*PLACES, DOCUMENTS):
-            if not (is_story and name in OF_CONVERSATIONS):
+            if not (view.is_story and name in OF_CONVERSATIONS):
                 _draw_place(view, name)
     st.markdown(f"**{words('help.keys')}**")
     rows = "".join(

@@ -105,10 +105,6 @@ def _has_memory(view: View) -> bool:
     return find_memory_owner(view) is not None
 
 
-def _is_story(view: View) -> bool:
-    return view.session is not None and bool(view.session.world)
-
-
 def _show_panel_place(place: PagePlace) -> None:
     """Points at a place of the panel, which stands beside the conversation only."""
     show_documents(False)
@@ -207,7 +203,7 @@ ACTIONS: dict[str, PaletteAction] = {
         "palette.erase",
         "delete_history",
         lambda view: _show_panel_place(PagePlace(f'{PANEL} [class*="memory-erase-all"]', tab=TABS.index("memory"))),
-        lambda view: _has_memory(view) and not _is_story(view),
+        lambda view: _has_memory(view) and not view.is_story,
         also="delete forget memory 기억 삭제",
     ),
     "documents": PaletteAction("documents.title", "folder_open", lambda view: show_documents()),
@@ -232,7 +228,7 @@ def draw_palette(view: View) -> None:
         if _can_run(view, action, last)
     ]
     panel, title, tabs = (
-        ("world.panel", "world.tab", WORLD_TABS) if _is_story(view) else ("panel.title", "panel.tab", TABS)
+        ("world.panel", "world.tab", WORLD_TABS) if view.is_story else ("panel.title", "panel.tab", TABS)
     )
     for group, icon, prefix, text, names in (
         ("options.open", "settings", SECTION, "options.tab", SECTIONS),
@@ -283,7 +279,7 @@ def _run_chosen(view: View) -> None:
     elif name.removeprefix(SECTION) in SECTIONS:
         ask_options(name.removeprefix(SECTION))
     elif name.startswith(TAB):
-        tabs = [TAB + tab for tab in (WORLD_TABS if _is_story(view) else TABS)]
+        tabs = [TAB + tab for tab in (WORLD_TABS if view.is_story else TABS)]
         if name in tabs:
             _show_tab(tabs.index(name))
     elif (action := ACTIONS.get(name)) is not None and _can_run(

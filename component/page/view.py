@@ -52,6 +52,8 @@ CREATED = "created-session"
 browser sent before it heard of that belongs to the same conversation."""
 ADDRESSED = "created-addressed"
 """Session state key that is there when the address in this run of the page is not the browser's, but written here."""
+LEAPS = "leaps"
+"""Session state key: how often the page went to turns elsewhere in a conversation."""
 BEGUN = "begun"
 """Session state key: how many new chats were begun on this page. A new number puts the cursor into the input."""
 
@@ -74,6 +76,11 @@ class View:
     @property
     def session_id(self) -> str | None:
         return self.session.id if self.session else None
+
+    @property
+    def is_story(self) -> bool:
+        """Whether the conversation tells a story of a world, so that its panel has the tabs of that world."""
+        return self.session is not None and bool(self.session.world)
 
     @property
     def rate(self) -> float:
@@ -275,9 +282,18 @@ def build_page_view(said: Words) -> View:
 
 def to_newest(session_id: str) -> None:
     """Shows the last turns again (``component.chat.jump`` shows earlier turns)."""
-    st.session_state.pop(f"until-{session_id}", None)
-    st.session_state.pop(f"window-{session_id}", None)
+    shown = [st.session_state.pop(f"{part}-{session_id}", None) for part in ("until", "window")]
+    if shown != [None, None]:
+        show_other_turns()
     follow_end(session_id)
+
+
+def show_other_turns() -> None:
+    """Has the next page run draw the turns from the start.
+
+    Otherwise turns that it no longer draws stay beside a running answer until that has ended.
+    """
+    st.session_state[LEAPS] = int(st.session_state.get(LEAPS, 0)) + 1
 
 
 def follow_end(session_id: str) -> None:

@@ -14,6 +14,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from component.answer.trace import draw_trace
+from component.chat.chat import build_turns_key
 from component.chat.jump import jump_to_turn
 from component.memory.memory_tab import draw_memory, has_pending_fold
 from component.page import window
@@ -79,8 +80,11 @@ class Panel:
 
 
 def draw_panel(view: View, turns: Sequence[TurnRow], story: WorldView | None = None) -> Panel:
-    """Draws the whole panel where it is called. ``story``: what the conversation's world adds."""
-    with open_page_region("context", view.session_id):
+    """Draws the whole panel where it is called. ``story``: what the conversation's world adds.
+
+    The panel of a path begins empty: the summaries of turns that have gone would stay beside a running answer.
+    """
+    with open_page_region("context", (view.session_id, build_turns_key(view))):
         panel = _render_panel_tabs(view, story)
         job = view.job
         panel.show_prompt((job.progress.report if job else None) or last_report(turns))

@@ -49,6 +49,8 @@ def draw_work_line(view: View, prefix: str = "") -> WorkLine:
         if list_own(view):
             label = view.words("work.open")
             st.button(label, key=f"{prefix}work-open", type="tertiary", on_click=window.open_page_window, args=(NAME,))
+        else:
+            st.empty()  # takes the button's place: else it stays until a run that follows an answer has ended
     return line
 
 

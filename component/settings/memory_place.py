@@ -30,14 +30,13 @@ def draw_memory_place(view: View, name: str) -> None:
     if name == "memory.carry" and not resource.find_user_agent().settings.user_memory:
         st.caption(words("memory.carry.never"))
         return
-    is_story = view.session is not None and bool(view.session.world)  # its panel has the tabs of its world
     st.button(
         words(name),
         key=f"options-go-{name.replace('.', '-')}",
         type="tertiary",
         icon=":material/my_location:",
-        help=words("options.memory.story" if is_story else "options.memory.place"),
-        disabled=is_story,
+        help=words("options.memory.story" if view.is_story else "options.memory.place"),
+        disabled=view.is_story,
         on_click=partial(_go_to_setting, name),
     )
 

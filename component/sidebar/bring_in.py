@@ -18,6 +18,7 @@ from component.work import resource
 from graph.summary.rewrite import estimate_offer
 from store.export.portable import ImportedSessions
 from store.export.preview import ImportPreview
+from text.clean import collapse_spaces
 
 IMPORT = "import"
 IMPORTED, PREVIEW = "session-imported", "import-preview"
@@ -110,7 +111,7 @@ def _format_import_result(words: Words, count: int, made: ImportedSessions | Imp
     parts = [words("session.imported", count=count)] if count else []
     if made.empty:
         titles = ", ".join(
-            shorten_text(" ".join(title.split()), TITLE_CHARS) or "–" for title in made.empty[:EMPTY_SHOWN]
+            shorten_text(collapse_spaces(title), TITLE_CHARS) or "–" for title in made.empty[:EMPTY_SHOWN]
         )
         more = " …" if len(made.empty) > EMPTY_SHOWN else ""
         parts.append(words("session.import.empty", count=len(made.empty), titles=titles + more))

@@ -17,6 +17,7 @@ from component.widget.undo import forget_undo
 from component.work import resource
 from graph.turn.session.trash import DAYS
 from store import Session
+from text.clean import collapse_spaces
 
 NAME = "trash"
 ASKED = "trash-asked"
@@ -114,4 +115,4 @@ def _restore_trashed_session(view: View, session: str) -> None:
 
 
 def _format_trash_title(view: View, session: Session, chars: int) -> str:
-    return shorten_text(" ".join(session.title.split()), chars) or view.words("session.new")
+    return shorten_text(collapse_spaces(session.title), chars) or view.words("session.new")

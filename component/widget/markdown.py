@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from text.clean import collapse_spaces
 from text.cut import cut_graphemes
 
 _CODE = re.compile(
@@ -65,7 +66,7 @@ def fix_markdown(text: str, link: Callable[[str], str] = _return_unchanged) -> s
 
 def escape_markdown(text: str) -> str:
     """Returns ``text`` escaped for a place that reads Markdown (labels, captions): it shows as it is, on one line."""
-    words = " ".join(sanitize_text(text).split())
+    words = collapse_spaces(sanitize_text(text))
     lead, trail = text[:1].isspace() and words, text[-1:].isspace() and words
     escaped = _ICON.sub(_PARTED, _SPECIAL.sub(_ESCAPED, words))
     return f"{' ' if lead else ''}{escaped}{' ' if trail else ''}"

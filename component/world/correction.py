@@ -9,12 +9,9 @@ import streamlit as st
 
 from component.page.view import try_page_action
 from component.world.view import WorldView
-from errors import Empty, TooLong
 from store.world.change import merge_changes
 from store.world.record import Changes
-from text.clean import clean_text
 
-NAME_CHARS = 80
 ROWS = 20
 """Rows on one page of a list: a list of a thousand entries is thus drawn as fast as a list of ten."""
 One = TypeVar("One")
@@ -41,16 +38,6 @@ def place_of(shown: WorldView) -> str:
 def set_field_default(key: str, value: object) -> None:
     """Gives a field its first value; what the user has typed since stays."""
     st.session_state.setdefault(key, value)
-
-
-def typed_name(text: str, what: str) -> str:
-    """Returns a name that was typed, on one line. Raises ``Empty``, ``TooLong``."""
-    plain = " ".join(clean_text(text).split())
-    if not plain:
-        raise Empty(what=what)
-    if len(plain) > NAME_CHARS:
-        raise TooLong(what=what, size=len(plain), limit=NAME_CHARS)
-    return plain
 
 
 def slice_list_page(rows: Sequence[One], key: str) -> tuple[Sequence[One], int]:

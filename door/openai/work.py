@@ -18,7 +18,7 @@ from graph.node.llm import SENT_STOPS
 from graph.tool.client_tool import is_client_call
 from graph.turn.agent import Agent, PrivateAgent, private_agent
 from graph.turn.event import Done, Ended, Event, Token, ToolStarted, TurnQuestions, TurnUsage, find_finish_reason
-from graph.turn.request import Kind, Request
+from graph.turn.request import Kind, PlanBasis, Request
 from graph.turn.runtime import build_call_arguments
 from model.call.message_form import SYSTEM
 from model.call.stream import cut_off, read_token_usage, stream_answer, sum_chunks
@@ -50,6 +50,7 @@ from server.request.running import BegunRequest, Emit, Work
 from server.request.told_request import ToldRequest, read_told_request
 from store import Session
 from store.path import branch_at
+from store.record import TurnStatus
 from store.session.options import AnswerOptions
 
 _RESPONSE_ID = re.compile(r"resp_(?P<session>.+)_(?P<branch>[0-9]{1,9})_(?P<turn>[0-9]{1,9})(?:_r[0-9a-f]{8})?")
@@ -102,12 +103,11 @@ class _EndpointTurn:
         if planned.request.kind == "again" and (known := find_known_end(self._agent, planned.request)):
             return self._tell(planned, known)
         prepared = prepare_turn_request(self._agent, planned)
-        request = replace(prepared, limits=self._body.limits, tools=self._body.tools)
+        waits = self._mark if self._is_noted else None
+        request = replace(prepared, limits=self._body.limits, tools=self._body.tools, waits=waits)
         number = request.number + len(request.given) if request.number else self._next(request.session)
         if stop.is_set() and not planned.created:
             raise build_unbegun_refusal()
-        if self._is_noted:
-            self._agent.store.undelivered.note(request.session, self._mark or str(number))
 
         def hear(event: Event) -> None:
             self._begin(request.session, number, planned.fit)
@@ -133,7 +133,7 @@ class _EndpointTurn:
     def go_on(self, found: Results, stop: threading.Event) -> Ended:
         """Goes on with the turn that the results were called for; tells its answer once more where it has one."""
         turn = found.turn
-        request = Request(found.session, "resume", number=turn.number, answers=found.answers)
+        request = Request(found.session, "resume", number=turn.number, answers=found.answers, basis=found.basis)
         planned = TurnPlan(request, False, "goes_on")
         if turn.status in ("done", "stopped"):
             return self._tell(planned, build_known_end(turn))
@@ -189,7 +189,7 @@ def _end_left_turn(agent: Agent, body: Body, stop: threading.Event) -> None:
     said = f"{left.turn.answer}\n\n" if left.turn.answer else ""
     ending = f"{said}{describe_left_calls(left)}"
     request = Request(left.session, "resume", number=left.turn.number, answers=left.answers, ending=ending)
-    agent.turn(request, stop, lambda _event: None)
+    agent.turn(replace(request, basis=left.basis), stop, lambda _event: None)
 
 
 def _plan_body_turn(agent: Agent, body: Body, name: str | None, whole: bool) -> TurnPlan:
@@ -221,16 +221,17 @@ def _plan_after_response(agent: Agent, body: Body) -> TurnPlan:
     )
     system = request.system or None  # without one, the stored system text stays
     switch = (number, branch) if branch_at(session.path, number) != branch else None
-    if switch is None and (kind := _find_resent_kind(agent, session, request, number)) is not None:
-        turn = make_request(request, session_id, kind, session.turn_count)
+    if switch is None and (status := _find_resent_status(agent, session, request, number)) is not None:
+        kind: Kind = "retry" if status in NOT_ENDED else "again"
+        turn = make_request(request, session_id, kind, session.turn_count, basis=PlanBasis.of(session, status))
         return TurnPlan(replace(turn, system=system), False, "again")
-    turn = replace(make_request(request, session_id, "new", number + 1, request.turns), system=system)
+    turn = make_request(request, session_id, "new", number + 1, request.turns, PlanBasis.of(session))
     later = switch is not None or number < session.turn_count
-    return TurnPlan(turn, False, "edited" if later else "goes_on", switch=switch)
+    return TurnPlan(replace(turn, system=system, switch=switch), False, "edited" if later else "goes_on")
 
 
-def _find_resent_kind(agent: Agent, session: Session, request: ToldRequest, number: int) -> Kind | None:
-    """Returns how the last turn of a session is run again where it follows turn ``number`` with all that the request
+def _find_resent_status(agent: Agent, session: Session, request: ToldRequest, number: int) -> TurnStatus | None:
+    """Returns the status of the last turn of a session where it follows turn ``number`` with all that the request
     tells and asks, and its answer never arrived; None for a request that is no other one sent again."""
     last = number + len(request.turns) + 1
     if last != session.turn_count:
@@ -245,7 +246,7 @@ def _find_resent_kind(agent: Agent, session: Session, request: ToldRequest, numb
             return None
     if not is_unheard(agent, session, known[last]):
         return None
-    return "retry" if known[last].status in NOT_ENDED else "again"
+    return known[last].status
 
 
 def _parse_response_id(response: str, unknown: Refusal) -> tuple[str, int, int]:

@@ -29,6 +29,7 @@ from server.request.message import ClientMessage
 from server.request.running import Emit, Work
 from server.stream import format_sse_event
 from store.world.record import StoryNode, World
+from text.clean import collapse_spaces
 from world.engine import Fit, RecognisedRequest, WorldEngine
 from world.prompt.placement import list_message_texts
 from world.story.told import StoryMessage
@@ -280,7 +281,7 @@ def _read_engine_line(message: Any) -> StoryMessage:
         role if isinstance(role, str) else "",
         "\n".join(list_message_texts(message)),
         bool(calls),
-        " ".join(name.split()) if isinstance(name, str) else "",
+        collapse_spaces(name) if isinstance(name, str) else "",
     )
 
 

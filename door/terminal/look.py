@@ -19,6 +19,7 @@ from model.call.stream import Stopped
 from model.call.token import estimate_tokens
 from model.modelset import ModelSet
 from retrieval.answer.lookup import Cited, LookUp
+from retrieval.answer.loop import LookUpOptions
 from retrieval.document import EVERYBODYS, Hit
 from text.clean import collapse_spaces
 from text.cut import cut_graphemes
@@ -206,10 +207,10 @@ def print_document_search(terminal: Terminal, value: str) -> None:
     if agent.library.is_empty(within):
         terminal.tell(terminal.say("rag.none"))
         return
-    models, budget = terminal.models(), agent.prompting.budget_retrieval
+    models, options = terminal.models(), LookUpOptions(budget=agent.prompting.budget_retrieval)
     try:
         with terminal.stoppable() as stop:
-            found = agent.library.look_up(value, models, terminal.language, stop, scope=within, budget=budget)
+            found = agent.library.look_up(value, models, terminal.language, stop, scope=within, options=options)
     except Stopped:
         terminal.note(terminal.say("chat.interrupted"))
         return

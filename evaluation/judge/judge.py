@@ -105,10 +105,10 @@ class Rating:
     """The result of one judgement.
 
     ``status``: scored, empty (an empty memory, which was not sent), or unscored. ``scores``, ``reasons``: by criterion;
-    empty when unscored. ``compute_overall_score``: 0 to 100 by the formula, None when unscored; ``stated``: the model's
+    empty when unscored. ``overall``: 0 to 100 by the formula, None when unscored; ``stated``: the model's
     own figure.
     ``why``: why it is unscored, an error code or a sentence; ``failed``: the call itself failed, so that another try
-    may succeed. ``compute_call_price``: None when the price is unknown.
+    may succeed. ``usd``: None when the price is unknown.
     """
 
     status: Status

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from text.clean import collapse_spaces
+
 MAX_CHARS = 60
 
 # Each table is one regular expression. Spaces and line breaks are for reading only; «_» is an optional space.
@@ -88,7 +90,7 @@ def is_casual(text: str) -> bool:
 def _normalize_message_words(text: str) -> str:
     """Returns the words of a message in lower case, with one space between them."""
     plain = "".join(map(_normalize_sign_width, unicodedata.normalize("NFC", text))).casefold().replace("’", "'")
-    return " ".join("".join(sign if _is_word_sign(sign) else " " for sign in plain).split())
+    return collapse_spaces("".join(sign if _is_word_sign(sign) else " " for sign in plain))
 
 
 def _normalize_sign_width(sign: str) -> str:

@@ -35,7 +35,7 @@ from retrieval.answer.file_part import TOKENS as FILE_TOKENS
 from retrieval.answer.file_part import give_file_parts
 from retrieval.answer.kind import asked_for
 from retrieval.answer.lookup import LookUp
-from retrieval.answer.loop import CALLS
+from retrieval.answer.loop import CALLS, LookUpOptions
 from retrieval.answer.tool import (
     LEANING_WORDS,
     MEANT,
@@ -193,15 +193,13 @@ class Search:
         return self._number_passages(outcome)
 
     def _search_library(self, query: str) -> LookUp:
-        return self._library.look_up(
-            query,
-            self._models,
-            self._language,
-            self._channel.stop,
-            scope=self._scope,
+        options = LookUpOptions(
             kind=asked_for(self._question or query),
-            calls=CALLS - self._calls,
             budget=self._settings.budget_retrieval,
+            calls=CALLS - self._calls,
+        )
+        return self._library.look_up(
+            query, self._models, self._language, self._channel.stop, scope=self._scope, options=options
         )
 
     def search_before_answer(self, messages: Sequence[AnyMessage]) -> Sequence[Changing]:

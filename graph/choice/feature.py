@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from graph.choice.expression import find_text_numbers, read_stated_expression
 from graph.tool.calculation import zone
 from text import sentence
+from text.clean import collapse_spaces
 
 Label = Literal["time", "calculate", "documents", "recall", "remember", "forget", "none"]
 LABELS: tuple[Label, ...] = ("time", "calculate", "documents", "recall", "remember", "forget", "none")
@@ -30,7 +31,7 @@ HEAD, TAIL = 100, 140
 
 def extract_message_core(text: str) -> str:
     """Returns the message, or the first and the last sentences of a long one: reading all of it would take a second."""
-    text = " ".join(text.split())
+    text = collapse_spaces(text)
     if len(text) <= HEAD + TAIL:
         return text
     sentences = [part for part in sentence.split_sentences(text) if part.strip()]
@@ -45,7 +46,7 @@ def extract_message_core(text: str) -> str:
 def hash_letter_runs(text: str) -> tuple[Places, Values]:
     """Returns the buckets of the letter runs in a text, each bucket once and in order, and their weights, of norm 1."""
     plain = re.sub(r"\d", "0", unicodedata.normalize("NFD", unicodedata.normalize("NFKC", text).casefold()))
-    letters = np.frombuffer(f" {' '.join(plain.split())} ".encode("utf-32-le", "replace"), np.uint32)
+    letters = np.frombuffer(f" {collapse_spaces(plain)} ".encode("utf-32-le", "replace"), np.uint32)
     mixed, hashes = letters, []
     for length in range(2, min(LONGEST, len(letters)) + 1):
         mixed = mixed[:-1] * np.uint32(0x01000193) + letters[length - 1 :]

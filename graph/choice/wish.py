@@ -127,7 +127,7 @@ def is_forget_wish(piece: str) -> bool:
     found = _ENGLISH_FORGET.search(piece) or _KOREAN_FORGET.search(piece)
     if not found or _NEVER.search(piece) or _REST_STAYS.search(piece[: found.start()] + piece[found.end() :]):
         return False
-    if piece.rstrip().endswith(("?", "？")):
+    if sentence.ends_in_question_mark(piece):
         return bool(_REQUEST.search(piece))
     is_own_act = _OWN_ACT.search(piece) and not _KOREAN_REQUEST.search(piece)
     return not (is_own_act or _HABIT.search(piece))
@@ -168,7 +168,7 @@ def _is_keep_request(piece: str) -> bool:
         return True
     if _OWN_ACT.search(piece) and not _KOREAN_REQUEST.search(piece):
         return False
-    return not piece.endswith(("?", "？")) and not _ABOUT_MEMORY.search(piece)
+    return not sentence.ends_in_question_mark(piece) and not _ABOUT_MEMORY.search(piece)
 
 
 def _is_bare(message: str) -> bool:
@@ -182,5 +182,5 @@ def _extract_statement(message: str = "") -> str:
     return " ".join(
         piece
         for piece in pieces
-        if not piece.endswith(("?", "？")) and not (_is_keep_request(piece) and _is_bare(piece))
+        if not sentence.ends_in_question_mark(piece) and not (_is_keep_request(piece) and _is_bare(piece))
     )

@@ -52,7 +52,7 @@ class Variant:
 @dataclass(frozen=True, slots=True)
 class Cost:
     """The cost of a variant: the prompt of the answer, and the summaries that must be made first.
-    ``compute_call_price``: None when unknown."""
+    ``usd``: None when unknown."""
 
     prompt_tokens: int
     summary_calls: int

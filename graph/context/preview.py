@@ -13,7 +13,7 @@ from graph import choice
 from graph.answer.documents import list_document_tools
 from graph.context.chunk import chunk_messages
 from graph.context.past import FoundPast
-from graph.context.prompt import BuiltPrompt, Changing, build_turn_prompt
+from graph.context.prompt import BuiltPrompt, Changing, PromptMaterial, build_turn_prompt
 from graph.context.report import ContextReport
 from graph.context.system_prompt import system_prompt
 from graph.context.turns import due_chunks, make_question_message
@@ -118,20 +118,22 @@ def next_prompt(
         messages,
         records,
         number,
-        language=session.language,
-        system=system_prompt(models.profile, session.language, tools, own=inputs.own_role),
-        count=models.count,
-        exact=models.exact,
-        limits=replace(limits, unsummarised=None) if is_whole else limits,
-        changing=given,
+        PromptMaterial(
+            language=session.language,
+            system=system_prompt(models.profile, session.language, tools, own=inputs.own_role),
+            count=models.count,
+            exact=models.exact,
+            changing=given,
+            beside=choice.count_form_tokens(models, tools),
+            layout=choice.choose_prompt_layout(models.profile),
+            instructions=options.system_prompt,
+            client_system=session.client_system,
+            images=seen.images,
+            earlier_images=seen.earlier_images,
+        ),
+        replace(limits, unsummarised=None) if is_whole else limits,
         history_tokens=session.history_tokens,
-        beside=choice.count_form_tokens(models, tools),
-        layout=choice.choose_prompt_layout(models.profile),
-        instructions=options.system_prompt,
-        client_system=session.client_system,
         past_turns=past,
-        images=seen.images,
-        earlier_images=seen.earlier_images,
     )
 
 

@@ -118,72 +118,88 @@ class BuiltPrompt:
     given: dict[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, kw_only=True)
+class PromptMaterial:
+    """What a prompt is made from beside the turns and summaries of the conversation.
+
+    ``language``: of the product's own texts. ``count``: tokens of a text, and whether it counts exactly (``exact``).
+    ``layout``: see ``Layout``.
+    ``system``: the product's system prompt. ``instructions``: the conversation's own one, which stands before it.
+    ``client_system``: the client's system text, which stands behind it.
+    ``changing``: the parts before the question. ``beside``: tokens that go to the model beside the messages, for the
+    forms of its tools; they count as the system's part.
+    ``images``: the content parts of this turn's images, which go with its question; earlier images stand as short
+    marks. ``earlier_images``: those of earlier turns that go along once more, oldest first; the newest that have room
+    stand before the question.
+    """
+
+    language: str
+    count: Callable[[str], int]
+    exact: bool
+    layout: Layout = "messages"
+    system: str
+    instructions: str = ""
+    client_system: str = ""
+    changing: Sequence[Changing] = ()
+    beside: int = 0
+    images: Sequence[dict[str, Any]] = ()
+    earlier_images: Sequence[dict[str, Any]] = ()
+
+
 def build_turn_prompt(
     messages: Sequence[AnyMessage],
     records: Sequence[SummaryRecord],
     turn: int,
-    *,
-    language: str,
-    system: str,
-    count: Callable[[str], int],
-    exact: bool,
+    material: PromptMaterial,
     limits: Limits,
-    changing: Sequence[Changing] = (),
+    *,
     history_tokens: int = 0,
-    beside: int = 0,
-    layout: Layout = "messages",
-    instructions: str = "",
-    client_system: str = "",
-    images: Sequence[dict[str, Any]] = (),
-    earlier_images: Sequence[dict[str, Any]] = (),
     past_turns: FoundPast | None = None,
 ) -> BuiltPrompt:
     """Builds the prompt of turn ``turn`` from the state's messages and summary records.
 
-    ``history_tokens``: raw tokens of all finished turns, for the comparison with full history. ``beside``: tokens that
-    go to the model beside the messages, for the forms of its tools; they count as the system's part. ``layout``: see
-    ``Layout``. ``instructions``: the conversation's own system prompt, which stands before ``system``.
-    ``client_system``: the client's system text, which stands behind ``system``. ``images``: the content parts of this
-    turn's images, which go with its question; earlier images stand as short marks. ``earlier_images``: those of earlier
-    turns that go along once more, oldest first; the newest that have room stand before the question.
-    ``past_turns``: what a search found for the question; turns that stand raw here are left out of it. Raises
-    ``ContextTooLong`` when the current turn alone does not fit; ``SystemTextTooLong`` when it would fit without the
-    client's system text.
+    ``history_tokens``: raw tokens of all finished turns, for the comparison with full history. ``past_turns``: what a
+    search found for the question; turns that stand raw here are left out of it. Raises ``ContextTooLong`` when the
+    current turn alone does not fit; ``SystemTextTooLong`` when it would fit without the client's system text.
     """
-    last = find_last_covered_turn(records)
-    everything = split_into_turns(
-        [
-            message if images and _is_asked(message, turn) else mark_question_images(message, language)
-            for message in messages
-        ],
-        turn,
-    )
+    language, count, layout = material.language, material.count, material.layout
+    # of a turn with images only the question itself carries them
+    shown = [
+        message if material.images and _is_asked(message, turn) else mark_question_images(message, language)
+        for message in messages
+    ]
+    # a turn that no summary covers stands raw; of those that one covers, the pinned ones do
+    everything, last = split_into_turns(shown, turn), find_last_covered_turn(records)
     pinned = [group for group in everything if group.is_pinned and group.number <= last]
     turns = [group for group in everything if not (group.is_pinned and group.number <= last)]
-    groups = (group for group in turns if group.number > last)
-    *recent, current = groups if layout == "messages" else map(_without_calls, groups)
+    *recent, current = (group for group in turns if group.number > last)
     short = list[TurnMessages]()
     if layout != "messages":
-        pinned = list(map(_without_calls, pinned))
+        pinned, recent, current = (
+            [*map(_without_calls, pinned)],
+            [*map(_without_calls, recent)],
+            _without_calls(current),
+        )
     if layout == "bare":
-        pinned = list(map(_reduce_turn_to_speech, pinned))
+        pinned, recent = [*map(_reduce_turn_to_speech, pinned)], [*map(_reduce_turn_to_speech, recent)]
         first = short_term(turns, last, limits.recent, count)
         short = [_reduce_turn_to_speech(_without_calls(group)) for group in turns if first <= group.number <= last]
-        recent = [_reduce_turn_to_speech(group) for group in recent]
     early, recent = _bound_raw(recent, limits.unsummarised, count)
     raw = {group.number for group in (*pinned, *short, *recent)}
-    changing = [*_build_past_part(past_turns, raw, language, count), *changing]
-    parts = (records, recent, current, language, system, count, changing, beside, layout, short, pinned)
-    draft = _PromptDraft(*parts, instructions, client_system, images, earlier_images)
-    draft, cut = _fit_prompt_draft(draft.without_known_statements(), limits.prompt)
-    marks: dict[str, str] = (
-        {}
-        if layout == "bare"
-        else {part.name: build_text_mark(part.text) for part in draft.lasting(draft.current.number)}
+    found = _build_past_part(past_turns, raw, language, count)
+    # what does not fit is left out, part by part
+    whole = _PromptDraft(
+        **vars(replace(material, changing=[*found, *material.changing])),
+        records=records,
+        recent=recent,
+        current=current,
+        short=short,
+        pinned=pinned,
     )
-    return BuiltPrompt(
-        draft.messages, _build_context_report(draft, turn, limits, exact, history_tokens, [*early, *cut]), marks
-    )
+    draft, cut = _fit_prompt_draft(whole.without_known_statements(), limits.prompt)
+    report = _build_context_report(draft, turn, limits, history_tokens, [*early, *cut])
+    given = draft.lasting(draft.current.number) if layout != "bare" else []
+    return BuiltPrompt(draft.messages, report, {part.name: build_text_mark(part.text) for part in given})
 
 
 def _build_past_part(
@@ -208,25 +224,15 @@ def render_changing_block(changing: Sequence[Changing], language: str) -> str:
     return render_prompt("volatile", language, block=text) if text else ""
 
 
-@dataclass(frozen=True)
-class _PromptDraft:
+@dataclass(frozen=True, kw_only=True)
+class _PromptDraft(PromptMaterial):
     """A prompt while parts are cut until it fits."""
 
     records: Sequence[SummaryRecord]
     recent: Sequence[TurnMessages]
     current: TurnMessages
-    language: str
-    system: str
-    count: Callable[[str], int]
-    changing: Sequence[Changing]
-    beside: int = 0
-    layout: Layout = "messages"
     short: Sequence[TurnMessages] = ()
     pinned: Sequence[TurnMessages] = ()
-    instructions: str = ""
-    client_system: str = ""
-    images: Sequence[dict[str, Any]] = ()
-    earlier_images: Sequence[dict[str, Any]] = ()
 
     @cached_property
     def instruction_tokens(self) -> int:
@@ -696,7 +702,7 @@ def _shorten_prompt_result(message: ToolMessage, tokens: int, count: Callable[[s
 
 
 def _build_context_report(
-    draft: _PromptDraft, turn: int, limits: Limits, exact: bool, history_tokens: int, cut: list[PromptOmission]
+    draft: _PromptDraft, turn: int, limits: Limits, history_tokens: int, cut: list[PromptOmission]
 ) -> ContextReport:
     count = draft.count
     question, *rest = draft.current.messages
@@ -730,7 +736,7 @@ def _build_context_report(
     dropped = [entry for part in draft.changing for entry in part.left_out]
     left_out = (*_list_replaced_turns(draft), *cut, *dropped, *_cut_passages(rest))
     return ContextReport(
-        turn, tuple(parts), left_out, total, full, exact, hash_prompt_messages(draft.messages), draft.layout
+        turn, tuple(parts), left_out, total, full, draft.exact, hash_prompt_messages(draft.messages), draft.layout
     )
 
 

@@ -23,6 +23,7 @@ from model.profile import Profile
 from prompt import render_prompt
 from store.turn.wording import build_text_mark
 from text.language import detect_language
+from text.sentence import QUESTION_MARKS
 
 ASKED = 200
 """Characters at the end of an answer in which a question mark means that the answer asks the user something."""
@@ -65,7 +66,7 @@ def _has_question_before(messages: Sequence[AnyMessage]) -> bool:
     """Returns whether the message before this turn asked the user something."""
     turn = find_current_messages(messages)
     before = str(messages[-len(turn) - 1].text) if len(messages) > len(turn) else ""
-    return any(sign in before[-ASKED:] for sign in ("?", "？"))
+    return any(sign in before[-ASKED:] for sign in QUESTION_MARKS)
 
 
 def _read_current_question(state: ChatState) -> str:

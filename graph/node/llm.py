@@ -25,6 +25,7 @@ from graph.context.prompt import (
     FROZEN_TOKENS,
     BuiltPrompt,
     Changing,
+    PromptMaterial,
     add_note,
     build_turn_prompt,
     hash_prompt_messages,
@@ -71,50 +72,36 @@ def llm_node(state: ChatState, runtime: Runtime[TurnContext]) -> dict[str, Any]:
         return {"messages": [*_remove_summarised_messages(state, turn), AIMessage(ending)]}
     try:
         documents = turn.search.search_before_answer(messages) if turn.search else ()
-    except Stopped:
-        return {"messages": [make_stopped_answer("")]}
-    language = state.get("language", "ko")
-    prompt = partial(_build_noted_prompt, state, turn, documents)
-    form = turn.inputs.limits.form
-    try:
+        language, form = state.get("language", "ko"), turn.inputs.limits.form
+        prompt = partial(_build_noted_prompt, state, turn, documents)
+        # a tool that the message names, or that a router chooses, is called before the model is asked
         calls = _make_named_call(messages, turn, language, prompt)
         calls = calls or _choose_routed_calls(messages, turn, partial(_ask_sum_expression, turn, language, prompt))
-    except Stopped:
-        return {"messages": [make_stopped_answer("")]}
-    if calls:
-        return {"messages": [AIMessage("", tool_calls=calls)]}
-    if form is None and (answer := _make_answer_by_code(messages, language, runtime)):
-        return {"messages": [*_remove_summarised_messages(state, turn), answer]}
-    try:
-        given = prompt()
-    except Stopped:
-        return {"messages": [make_stopped_answer("")]}
-    tools = _choose_offered(messages, turn)
-    model = choice.prepare_chat_model(turn.models, tools)
-    if fields := turn.inputs.client_tools.fields:
-        model = model.bind(**fields)
-    try:
-        if form is None:
-            emit_turn_event(runtime, ContextBuilt(given.report))
-            message = stream_model_answer(model, given.messages, runtime, tools)
-        else:
-            message = _respond_in_form(model, given, runtime, tools, form, language)
-    except ImagesRejected as error:
+        if calls:
+            return {"messages": [AIMessage("", tool_calls=calls)]}
+        # code words the results itself for a model that is not trusted to
+        if form is None and (answer := _make_answer_by_code(messages, language, runtime)):
+            return {"messages": [*_remove_summarised_messages(state, turn), answer]}
+        given, tools = prompt(), _choose_offered(messages, turn)
+        model = choice.prepare_chat_model(turn.models, tools)
+        if fields := turn.inputs.client_tools.fields:
+            model = model.bind(**fields)
         try:
+            if form is None:
+                emit_turn_event(runtime, ContextBuilt(given.report))
+                message = stream_model_answer(model, given.messages, runtime, tools)
+            else:
+                message = _respond_in_form(model, given, runtime, tools, form, language)
+        except ImagesRejected as error:
             given, message = _respond_without_images(error, model, prompt, runtime, tools)
-        except Stopped:
-            return {"messages": [make_stopped_answer("")]}
-    if turn.notes.images_refused and not message.tool_calls:
-        message = _add_refusal_notice(message, runtime, language)
+    except Stopped:
+        return {"messages": [make_stopped_answer("")]}
     if message.tool_calls:
         return {"messages": [message]}
-    return {
-        "messages": [
-            *_freeze_question_block(messages, language, given, turn),
-            *_remove_summarised_messages(state, turn),
-            message,
-        ]
-    }
+    if turn.notes.images_refused:
+        message = _add_refusal_notice(message, runtime, language)
+    frozen = _freeze_question_block(messages, language, given, turn)
+    return {"messages": [*frozen, *_remove_summarised_messages(state, turn), message]}
 
 
 def _respond_without_images(
@@ -168,19 +155,21 @@ def _build_noted_prompt(state: ChatState, turn: TurnContext, found: Sequence[Cha
         state["messages"],
         select_records_within_budget(state.get("summary_history") or [], state.get("session_id", ""), turn),
         turn_number(state),
-        language=state.get("language", "ko"),
-        system=system,
-        count=turn.models.count,
-        exact=turn.models.exact,
-        limits=turn.limits(),
-        changing=[*turn.inputs.changing, *found],
+        PromptMaterial(
+            language=state.get("language", "ko"),
+            system=system,
+            count=turn.models.count,
+            exact=turn.models.exact,
+            changing=[*turn.inputs.changing, *found],
+            beside=choice.count_form_tokens(turn.models, turn.inputs.tools) + _schema_tokens(state, turn),
+            layout=choice.choose_prompt_layout(turn.models.profile),
+            instructions=turn.inputs.options.system_prompt,
+            client_system=turn.inputs.client_system,
+            images=() if turn.notes.images_refused else turn.inputs.images,
+            earlier_images=() if turn.notes.images_refused else turn.inputs.earlier_images,
+        ),
+        turn.limits(),
         history_tokens=turn.inputs.history_tokens,
-        beside=choice.count_form_tokens(turn.models, turn.inputs.tools) + _schema_tokens(state, turn),
-        layout=choice.choose_prompt_layout(turn.models.profile),
-        instructions=turn.inputs.options.system_prompt,
-        client_system=turn.inputs.client_system,
-        images=() if turn.notes.images_refused else turn.inputs.images,
-        earlier_images=() if turn.notes.images_refused else turn.inputs.earlier_images,
         past_turns=turn.inputs.past_turns,
     )
     mark = choice.form_mark(turn.models.profile, turn.inputs.tools)

@@ -19,6 +19,7 @@ from graph.turn.process.engine import TurnEngine
 from graph.turn.session.rebuild import messages_of
 from store import Session, TurnRow
 from store.search.turn_index import FINISHED
+from text.clean import collapse_spaces
 
 HINT_CHARS = 300
 """Longest wish of the user."""
@@ -62,7 +63,7 @@ def write_drafts(
 
     Raises ``TooLong``, ``SessionUnknown`` and as ``graph.summary.make_chunk_summary``.
     """
-    wish = " ".join(hint.split())
+    wish = collapse_spaces(hint)
     if len(wish) > HINT_CHARS:
         raise TooLong(what="hint", size=len(wish), limit=HINT_CHARS)
     session = engine.store.session(session_id)
@@ -81,7 +82,7 @@ def use_drafts(engine: TurnEngine, session_id: str, drafts: Sequence[SummaryDraf
         if not is_same or [draft.numbers for draft in drafts] != chunks[: len(drafts)]:
             return False
         for draft in drafts:
-            fields = ledger_fields(draft.made) | {"origin": ORIGIN, "hint": " ".join(hint.split())}
+            fields = ledger_fields(draft.made) | {"origin": ORIGIN, "hint": collapse_spaces(hint)}
             engine.store.ledger.add(session_id, draft.numbers, draft.rate, "active", **fields)
         engine.store.mark_state_outdated(session_id)
     return True

@@ -6,7 +6,7 @@ import threading
 
 from graph.summary.original import SMALL, Original, WriterDraft
 from model.modelset import ModelSet
-from text.clean import clean_text
+from text.clean import clean_text, collapse_spaces
 from text.cut import cut_graphemes
 from text.fact import pack
 
@@ -30,7 +30,7 @@ def _pack_original_sentences(source: Original) -> str:
 
 def _cut_original_beginning(source: Original) -> str:
     """Returns the original up to the end of a word within the room; all of a tiny original."""
-    text = " ".join(clean_text(" ".join(message.text for message in source.messages)).split())
+    text = collapse_spaces(clean_text(" ".join(message.text for message in source.messages)))
     most = len(source.original) if len(source.original) <= SMALL else source.room.most
     if len(text) <= most:
         return text

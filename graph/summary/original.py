@@ -189,7 +189,8 @@ class Original:
                 is_new = isinstance(message, HumanMessage) or not self._repeats(clause)
                 if _has_enough_letters(clause) and is_new:
                     at = start + max(0, message.text.find(piece))
-                    weight = 1.0 if isinstance(message, HumanMessage) and not _is_question(clause) else UNCONFIRMED
+                    is_told = isinstance(message, HumanMessage) and not sentence.ends_in_question_mark(clause)
+                    weight = 1.0 if is_told else UNCONFIRMED
                     notes.append(note.SummaryNote(clause, at, self._speaker(message, clause), weight))
             start += len(message.text)
         return notes
@@ -214,7 +215,7 @@ class Original:
 
     def _repeats(self, said: str) -> bool:
         """Returns whether a sentence of an answer or a tool asks the user or, in short turns, repeats the user."""
-        return _is_question(said) or (self.room.short and self._echoes(said))
+        return sentence.ends_in_question_mark(said) or (self.room.short and self._echoes(said))
 
     def has_fact(self, piece: str) -> bool:
         """Returns whether a piece of a summary holds a fact of the original or begins with the name of a speaker."""
@@ -277,10 +278,6 @@ def _list_json_strings(value: object) -> list[str]:
         elif isinstance(node, dict | list):
             nodes += reversed(node.values() if isinstance(node, dict) else node)
     return strings
-
-
-def _is_question(clause: str) -> bool:
-    return clause.endswith(("?", "？"))
 
 
 def _looked_up(message: AnyMessage) -> bool:

@@ -38,7 +38,7 @@ REQUEST_TOKENS = 200
 @dataclass(frozen=True, slots=True)
 class RewriteOffer:
     """How many summaries the model would write, in as many calls and a few more, and what that takes, estimated.
-    ``compute_call_price``: None where the price is unknown."""
+    ``usd``: None where the price is unknown."""
 
     count: int
     tokens: int

@@ -14,7 +14,7 @@ from model.call.stream import complete_answer
 from model.modelset import ModelSet
 from store import TurnRow
 from text.answer.cited_turn import strip_marks
-from text.clean import clean_text
+from text.clean import clean_text, collapse_spaces
 from text.cut import cut_graphemes
 from text.fence import fence_text, remove_frames
 from text.language import Language, detect_language
@@ -71,7 +71,7 @@ def _build_title_request(said: Sequence[tuple[str, str]], language: Language) ->
 
 
 def _cut_title_source(text: str, limit: int) -> str:
-    line = " ".join(text[: limit * 4].split())
+    line = collapse_spaces(text[: limit * 4])
     return line if len(line) <= limit else f"{cut_graphemes(line, limit)} …"
 
 
@@ -80,7 +80,7 @@ def _tidy_title(answer: str, language: Language, source: str) -> str | None:
     lines = [line for line in _unwrap_title_json(answer).splitlines() if line.strip()]
     if not lines:
         return None
-    line = " ".join(clean_text(_LABEL.sub("", lines[0].strip(_AROUND))).split())
+    line = collapse_spaces(clean_text(_LABEL.sub("", lines[0].strip(_AROUND))))
     title = _shorten_title(line.strip(_AROUND))
     foreign = [word for word in _WORD[language].findall(title) if word.casefold() not in source.casefold()]
     return title if len(title) > 1 and not foreign else None

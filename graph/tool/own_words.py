@@ -6,10 +6,10 @@ import unicodedata
 from collections.abc import Iterable
 
 from graph.choice.wish import is_forget_wish, is_wish
-from memory.fold.fold_input import is_question
 from memory.line import has_whole_value, letters_of
 from text import sentence
-from text.clean import clean_text
+from text.clean import clean_text, collapse_spaces
+from text.sentence import is_question
 
 LEAST_LETTERS = 2
 """Letters below which a text may stand in a message by chance."""
@@ -41,4 +41,4 @@ def _is_told_by(text: str, pieces: Iterable[str]) -> bool:
 
 
 def _normalize_spelling(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", clean_text(text)).casefold().split()).strip(" .!,;:。")
+    return collapse_spaces(unicodedata.normalize("NFKC", clean_text(text)).casefold()).strip(" .!,;:。")

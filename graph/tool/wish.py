@@ -18,6 +18,7 @@ from graph.tool.reach import MemoryReach
 from memory.state import PIN_CHARS
 from prompt import render_prompt
 from text import sentence
+from text.clean import collapse_spaces
 from text.cut import cut_graphemes
 
 Near = Callable[[str, Sequence[str]], Sequence[float]]
@@ -95,7 +96,7 @@ def ask_to_forget(reach: MemoryReach, message: str, near: Near) -> WishReply:
 def fit_pin_text(message: str) -> str:
     """Returns as much of a message as one pin takes: its sentences from the first on, or the beginning of a first
     sentence that is too long."""
-    whole = " ".join(message.split())
+    whole = collapse_spaces(message)
     if len(whole) <= PIN_CHARS:
         return whole
     fitting = ""

@@ -10,7 +10,8 @@ from typing import Any, Literal
 from errors import BadImage, Empty, GieokError, OutOfRange, TooLong
 from graph.answer.json_form import JsonForm
 from graph.tool.client_tool import NO_TOOLS, ClientTools
-from store.record import GivenTurn
+from store.path import Path
+from store.record import GivenTurn, Session, TurnStatus
 from store.session.options import SYSTEM_CHARS, TEMPERATURES
 from store.turn.question import UserAnswer
 from text.clean import clean_text
@@ -68,6 +69,25 @@ NO_LIMITS = AnswerLimits()
 
 
 @dataclass(frozen=True, slots=True)
+class PlanBasis:
+    """The conversation from which a request was planned, which other requests may have changed by the time at which the
+    turn holds it. ``status``: of its last turn, where the plan goes by it."""
+
+    turn_count: int
+    path: Path
+    status: TurnStatus | None = None
+
+    @classmethod
+    def of(cls, session: Session, status: TurnStatus | None = None) -> PlanBasis:
+        """Returns the basis of a plan that was made after the session was read."""
+        return cls(session.turn_count, session.path, status)
+
+    def is_met(self, session: Session, status: TurnStatus | None) -> bool:
+        """Returns whether the conversation is still the same. ``status``: of its last turn."""
+        return (session.turn_count, session.path) == (self.turn_count, self.path) and self.status in (None, status)
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """The request to run a turn in session ``session``.
 
@@ -86,7 +106,10 @@ class Request:
     waits until somebody answers. ``tools``: of the client, which runs them itself (``graph.tool.client_tool``); only a
     model that calls tools itself gets them. ``cites``: whether the answer marks the past turns that it used, for a
     reader who is shown them. ``ending`` (only ``resume``): what stands in place of the answer; no model is asked for
-    one.
+    one. ``basis``: the conversation from which the request was planned; the turn begins only while it is still the
+    same. ``switch``: the version (number and branch) of a turn that the session is put on first, because the request
+    follows another branch. ``waits``: the mark under which a client waits for the answer
+    (``store.session.undelivered``); '' for the number of the turn; None where no client waits.
     """
 
     session: str
@@ -103,6 +126,9 @@ class Request:
     tools: ClientTools = NO_TOOLS
     cites: bool = False
     ending: str = ""
+    basis: PlanBasis | None = None
+    switch: tuple[int, int] | None = None
+    waits: str | None = None
 
 
 def checked_system(text: str) -> str:

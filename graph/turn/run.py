@@ -44,7 +44,8 @@ def run_turn(engine: TurnEngine, request: Request, stop: threading.Event, emit: 
     """Runs the requested turn in the caller's thread; returns how the turn ended, once the session is free.
 
     ``emit`` gets all events except the last one as they happen. Raises, before the first event, ``CallerError`` (empty
-    or too long text; limits out of range; ``BadImage``, ``ImagesUnsupported``; busy, deleted or unknown session;
+    or too long text; limits out of range; ``BadImage``, ``ImagesUnsupported``; deleted or unknown session, one that is
+    busy, or is no more what the request was planned from;
     ``TurnUnknown``; ``NothingToRetry``, ``NothingToAnswer``), and ``OperatorError`` when the question cannot be
     written. With images or given turns it also raises the errors of resolving the models.
     """
@@ -211,12 +212,28 @@ def _with_system(engine: TurnEngine, opening: Opening, system: str | None) -> Op
 def _hold_request_session(engine: TurnEngine, request: Request) -> Iterator[Opening]:
     """Holds the session; side work pauses meanwhile, except work that this turn needs. Raises ``SessionDeleted``."""
     with engine.open_turn(request.session) as opening:
+        if opening.session.deleted is not None:
+            raise SessionDeleted(session=opening.session.id)
+        opening = _take_plan_up(engine, opening, request)
         session = opening.session
-        if session.deleted is not None:
-            raise SessionDeleted(session=session.id)
         needed = ahead.make_needed_summary_check(session, request.number or session.turn_count + 1)
         with engine.background.turn(needed, engine.yields), documents.pause_document_embedding(engine):
             yield opening
+
+
+def _take_plan_up(engine: TurnEngine, opening: Opening, request: Request) -> Opening:
+    """Returns the session on the path for which the request was planned, and notes who waits for the answer. Raises
+    ``SessionBusy`` where another request has changed it since: what this one asks may be answered by then."""
+    session = opening.session
+    if request.basis is not None and not request.basis.is_met(session, opening.status):
+        raise SessionBusy(session=session.id)
+    if request.waits is not None:
+        number = request.number + len(request.given) if request.number else session.turn_count + 1
+        engine.store.undelivered.note(session.id, request.waits or str(number))
+    if request.switch is None:
+        return opening
+    engine.store.tree.switch(session.id, *request.switch)
+    return engine.store.open_turn(session.id)
 
 
 def _set_session_language(

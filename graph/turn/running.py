@@ -120,32 +120,35 @@ class RunningTurn:
         return repair.build_retry_input(engine, session, last, images)
 
     def _context(self, text: str | None) -> TurnContext:
-        engine, session, number, channel = self.engine, self.session, self.number, self.channel
+        engine, session, number, request = self.engine, self.session, self.number, self.request
         models, notes = engine.models(), restore_notes(self.waited)
         question = find_words(text or self.place.question)
-        search = documents.build_turn_search(engine, session, self.place, models, notes, session.language, channel)
+        # what the turn may know: documents, memory, and what was said before
+        search = documents.build_turn_search(engine, session, self.place, models, notes, session.language, self.channel)
         long_term.keep_apart(engine, session.id)
         read_at = time.time()
         self.reading = reading = long_term.read_for_turn(engine, session, models)
         memory = reading.view if reading else MemoryView(away=True) if engine.memory is not None else None
         found = self._find_past(question, models.profile)
+        # what it may call: a tool of the client takes the place of one of ours with its name
+        client_tools = request.tools if models.profile.tools == "native" else NO_TOOLS
+        theirs = client_tools.make()
+        taken = {tool.name for tool in theirs}
         shown = partial(self._shown_turns, notes, found)
         tools = [
             *engine.tools,
-            *long_term.make_turn_memory_tools(engine, session, number, models.profile, shown, self.request.cites),
+            *long_term.make_turn_memory_tools(engine, session, number, models.profile, shown, request.cites),
+            *(search.tools if search else ()),
+            *outside.list_outside_tools(
+                engine, models, question, session=session.id, asks=request.asks, stop=self.channel.stop
+            ),
         ]
-        found_tools = search.tools if search else ()
-        foreign = outside.list_outside_tools(
-            engine, models, question, session=session.id, asks=self.request.asks, stop=channel.stop
-        )
-        client_tools = self.request.tools if models.profile.tools == "native" else NO_TOOLS
-        theirs = client_tools.make()
-        taken = {tool.name for tool in theirs}
+        # what stands before the question
         parts = long_term.build_memory_parts(memory, engine, session.language, number, models.profile, question)
         long_term.save_given_parts(engine, session.id, parts, read_at)
         clock = () if models.profile.prompt == "bare" else engine.changing(session, engine.now())
         inputs = Inputs(
-            tools=[*(tool for tool in (*tools, *found_tools, *foreign) if tool.name not in taken), *theirs],
+            tools=[*(tool for tool in tools if tool.name not in taken), *theirs],
             changing=(*parts, *clock),
             options=self.options,
             budgets=engine.budgets,
@@ -155,17 +158,23 @@ class RunningTurn:
             is_imported=self.place.is_imported,
             client_system=session.client_system,
             client_tools=client_tools,
-            asks=self.request.asks,
-            limits=self.request.limits,
-            images=self.request.images,
-            earlier_images=self.request.earlier_images,
-            ending=self.request.ending,
+            asks=request.asks,
+            limits=request.limits,
+            images=request.images,
+            earlier_images=request.earlier_images,
+            ending=request.ending,
         )
-        summaries = Ahead(engine.background, session)
-        ledger = engine.store.ledger
-        sources = (notes, ledger, summaries, search, engine.now)
         return TurnContext(
-            *(models, engine.settings, channel, inputs, *sources, self._read_known),
+            models,
+            engine.settings,
+            self.channel,
+            inputs,
+            notes,
+            ledger=engine.store.ledger,
+            ahead=Ahead(engine.background, session),
+            search=search,
+            now=engine.now,
+            read_known=self._read_known,
             mark_foreign=partial(engine.store.mark_foreign, session.id, number, self.place),
             is_marked=partial(engine.store.has_foreign, session.id, number, self.place),
         )

@@ -38,7 +38,7 @@ if TYPE_CHECKING:  # both import the engine, which imports the graph, which impo
 @dataclass
 class Notes:
     """The sums of one turn: calls, tokens and cost, tool steps, the last report with its system prompt, the time of the
-    first token. ``compute_call_price`` is None when a price is unknown. ``has_foreign``: a prompt of this run held text
+    first token. ``usd`` is None when a price is unknown. ``has_foreign``: a prompt of this run held text
     of others.
     ``thought``, ``thought_seconds``: what the model thought before its answer and its tool calls, and how long.
     ``images_refused``: the model's server did not take the turn's images, so that its prompts go without them."""

@@ -31,7 +31,7 @@ from memory.state import Kind, LineOrigin, MemoryLine, Origin
 from store.database import memory_table as table
 from store.database import schema
 from store.database.insert import insert_into
-from text.clean import clean_text
+from text.clean import clean_text, collapse_spaces
 
 FORMAT = "gieok-memory"
 FORMAT_VERSION = 2
@@ -117,7 +117,7 @@ def import_user(rows: MemoryRows, tenant: str, user: str, data: Mapping[str, Any
         for memory in parsed:
             _check_imported_memory(memory)
     except (LookupError, TypeError, ValueError, AttributeError, ValidationError) as error:
-        detail = " ".join(clean_text(f"{type(error).__name__} {error}").split())[:200]
+        detail = collapse_spaces(clean_text(f"{type(error).__name__} {error}"))[:200]
         raise BadImport(reason=detail, reason_code="content", detail=detail) from error
     with rows.alone() as connection:
         is_old = data["version"] != FORMAT_VERSION

@@ -28,7 +28,7 @@ from model.call.lenient import read_items, read_word, read_words
 from model.call.talk import Talk
 from model.modelset import ModelSet
 from text import sentence
-from text.clean import clean_text
+from text.clean import clean_text, collapse_spaces
 from text.fact import fact
 from text.fence import fence_text
 
@@ -170,7 +170,7 @@ SHAPE = build_response_format(
 
 
 def _clean_reply_line(value: Any) -> Any:
-    return " ".join(clean_text(value).split()) if isinstance(value, str) else value
+    return collapse_spaces(clean_text(value)) if isinstance(value, str) else value
 
 
 Line = Annotated[str, BeforeValidator(_clean_reply_line), BeforeValidator(read_word)]

@@ -13,7 +13,7 @@ from dataclasses import replace
 from textwrap import wrap
 from typing import Any
 
-from memory.fold.fold_input import MOST_LOOKED, FoldInput, held_by, is_question, join_memory_text
+from memory.fold.fold_input import MOST_LOOKED, FoldInput, held_by, join_memory_text
 from memory.fold.folded import MOST_SENTENCES, Folded
 from memory.line import (
     END,
@@ -30,9 +30,10 @@ from memory.line import (
 )
 from memory.state import MemoryTurn
 from text import sentence
-from text.clean import clean_text
+from text.clean import clean_text, collapse_spaces
 from text.fact import fact, number
 from text.language import Language
+from text.sentence import is_question
 from text.text_cache import cache_texts
 
 Count = Callable[[str], int]
@@ -237,7 +238,7 @@ def _can_share_line(line: DatedStatement, told: DatedStatement, language: Langua
 
 def _of_turn(turn: MemoryTurn) -> list[str]:
     cleaned = (
-        " ".join(_MARK.sub("", line).split())
+        collapse_spaces(_MARK.sub("", line))
         for line in sentence.split_sentences(clean_text(turn.question))[:MOST_LOOKED]
     )
     longest = LONGEST["en" if turn.question.isascii() else "ko"]

@@ -11,7 +11,7 @@ from errors import FoldRejected
 from memory.line import has_whole_value, letters_of, says_again, split_memory_lines, strip_line_turns
 from memory.state import Entity, MemoryTurn
 from text import sentence
-from text.clean import clean_text
+from text.clean import clean_text, collapse_spaces
 from text.fact import fact
 from text.language import Language, detect_language
 
@@ -131,12 +131,7 @@ class FoldInput:
 
 def split_statements(text: str) -> list[str]:
     """Returns the sentences of a text that do not end in a question mark."""
-    return [line for line in sentence.split_sentences(clean_text(text)) if not is_question(line)]
-
-
-def is_question(line: str) -> bool:
-    """Tells whether a sentence ends in a question mark; a question without one is treated as a statement."""
-    return line.rstrip("\"'”’)]」』 ").endswith(("?", "？"))
+    return [line for line in sentence.split_sentences(clean_text(text)) if not sentence.is_question(line)]
 
 
 def held_by(text: str, facts: Iterable[fact.Fact]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -150,7 +145,7 @@ def held_by(text: str, facts: Iterable[fact.Fact]) -> tuple[tuple[str, ...], tup
 
 def abridge_text(text: str, most: int) -> str:
     """Returns the text in one line; of a text longer than ``most`` characters, its beginning and end."""
-    text = " ".join(clean_text(text).split())
+    text = collapse_spaces(clean_text(text))
     return text if len(text) <= most else f"{text[: most * 2 // 3]} […] {text[-most // 3 :]}"
 
 

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from memory.fold.fold_input import is_question, split_statements
+from memory.fold.fold_input import split_statements
 from memory.line import letters_of, says_again
 from memory.row.profile import ProfileLine
 from memory.state import MemoryLine, MemoryState, MemoryTurn
 from text import sentence
 from text.clean import clean_text
 from text.fact import fact
+from text.sentence import is_question
 
 Listing = Literal["profile", "memory", "entity", "turn"]
 MOST_OF_TURN = 20

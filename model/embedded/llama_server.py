@@ -148,14 +148,6 @@ def make_server_lookup(settings: Settings, path: Path) -> Callable[[], Embedded 
     return partial(_find_connected_server, _build_server_plan(settings, path))
 
 
-def release_servers() -> None:
-    """Stops being a client of any server; a server ends by itself when it has no other clients."""
-    with _guard:
-        _uses.clear()
-        while _clients:
-            os.close(_clients.popitem()[1])
-
-
 def list_server_uses() -> list[ServerUse]:
     """Returns the servers of which this process is a client."""
     with _guard:

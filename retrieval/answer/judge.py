@@ -19,7 +19,7 @@ from model.call.stream import read_token_usage
 from model.modelset import ModelSet
 from prompt import render_prompt
 from text import sentence
-from text.clean import clean_text
+from text.clean import clean_text, collapse_spaces
 from text.fold import fold_text
 
 MISSING = ("steps", "conditions", "values", "definition", "other")
@@ -108,7 +108,7 @@ def parse_judgement(text: str, count: int) -> Judgement | None:
 def cut_question_excerpt(text: str, question: str, letters: int) -> str:
     """Returns at most ``letters`` letters of a text around the sentence that shares most words with the question, on
     one line."""
-    line = " ".join(text.split())
+    line = collapse_spaces(text)
     if len(line) <= letters:
         return line
     question_words = set(re.findall(r"\w{2,}", fold_text(question)))
@@ -118,7 +118,7 @@ def cut_question_excerpt(text: str, question: str, letters: int) -> str:
     first = max(0, best - 1) if score[best] else 0
     if len(sentences[first]) + len(sentences[best]) > letters:  # the best one stands in the excerpt in any case
         first = best
-    cut = " ".join(" ".join(sentences[first:]).split())
+    cut = collapse_spaces(" ".join(sentences[first:]))
     return f"{'… ' if first else ''}{cut[:letters]}{' …' if len(cut) > letters else ''}"
 
 
@@ -151,4 +151,4 @@ def _build_judge_question(question: str, shown: Sequence[ShownPassage], language
         f"[{number}] {passage.label}: {cut_question_excerpt(passage.text, question, LETTERS)}"
         for number, passage in enumerate(shown, 1)
     ]
-    return "\n".join([f"{heading}: {' '.join(question.split())[:600]}", *lines])
+    return "\n".join([f"{heading}: {collapse_spaces(question)[:600]}", *lines])

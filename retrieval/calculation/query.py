@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from errors import TableQueryFailed
 from retrieval.read.format.loaded import Sheet
+from text.clean import collapse_spaces
 from text.cut import cut_graphemes
 
 ROW = "_row"
@@ -119,14 +120,14 @@ def add_kinds(sheet: Sheet) -> Sheet:
 
 
 def _find_example(texts: Sequence[str]) -> str:
-    return cut_graphemes(next((" ".join(text.split()) for text in texts if text.strip()), ""), EXAMPLE_CHARS)
+    return cut_graphemes(next((collapse_spaces(text) for text in texts if text.strip()), ""), EXAMPLE_CHARS)
 
 
 def name_columns(columns: Sequence[str]) -> list[str]:
     """Returns a name of its own for every column."""
     names, taken = list[str](), {ROW}
     for number, column in enumerate(columns, 1):
-        plain = name = cut_graphemes(" ".join(column.replace('"', "'").split()), NAME_CHARS) or f"column {number}"
+        plain = name = cut_graphemes(collapse_spaces(column.replace('"', "'")), NAME_CHARS) or f"column {number}"
         while name.casefold() in taken:
             name, number = f"{plain} {number}", number + 1
         names.append(name)

@@ -98,12 +98,11 @@ class Shelf:
             old_slots = view.slots if view else self.rows.slots()
             whole_change = replace(change, removed=[*change.removed, *orphan_ids])
             plan = LibraryPlan(self.rows, self._store, old_slots, old.next_id, whole_change)
-            slots, new = tuple(plan.slots), self._next(old, plan.next_id, embeds=bool(change.staged) or whole)
+            slots = tuple(plan.slots)
             texts = _build_slot_marks(slots)
-            name, lexical = (
-                _build_revision_name(new, slots, texts),
-                self._lexical(slots, texts, plan.texts, whole=whole),
-            )
+            new = self._next(old, plan.next_id, embeds=bool(change.staged) or whole)
+            name = _build_revision_name(new, slots, texts)
+            lexical = self._lexical(slots, texts, plan.texts, whole=whole)
             usable = None
             if not whole and new.model == old.model:
                 usable = view.searcher if view else self._usable(old, old_slots)
@@ -113,12 +112,8 @@ class Shelf:
                 plan.commit(connection)
                 prepared.commit(connection)
                 self.rows.set_state(connection, old, new)
-            is_own_model = new.model == self._embedder.name
-            self._view = (
-                RevisionView(new.revision, prepared.searcher, lexical, slots, _build_slot_ids(slots))
-                if is_own_model
-                else None
-            )
+            published = RevisionView(new.revision, prepared.searcher, lexical, slots, _build_slot_ids(slots))
+            self._view = published if new.model == self._embedder.name else None
             self._index.prune(name)
             self._segments.prune()
             self.rows.forget_vectors(texts_left)

@@ -27,7 +27,7 @@ def adds_answer(turn: PastTurn, query_words: Collection[str]) -> bool:
 
     ``query_words``: as in ``excerpt_turn``.
     """
-    if turn.question.rstrip().endswith(("?", "？")):
+    if sentence.ends_in_question_mark(turn.question):
         return True
     question, answer = (set(cut_text_words(text, find_installed_cut())) for text in (turn.question, turn.answer))
     return bool((answer - question).intersection(query_words))

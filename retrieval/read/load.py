@@ -41,7 +41,7 @@ from retrieval.read.format import (
 )
 from retrieval.read.format.loaded import Loaded, Reader
 from retrieval.read.split import HEADING_CHARS
-from text.clean import clean_text
+from text.clean import clean_text, collapse_spaces
 from text.cut import cut_graphemes, cut_graphemes_before
 
 NAME_CHARS = 120
@@ -117,7 +117,7 @@ def load_file(name: str, data: bytes, limit: int) -> Loaded:
         raise DocumentBroken(name=shown, reason=reason, reason_code="damaged", detail=reason) from error
     if not re.search(r"\w", loaded.text):
         raise DocumentEmpty(name=shown)
-    return replace(loaded, title=cut_graphemes(" ".join(loaded.title.split()), HEADING_CHARS) or _cut_suffix(shown))
+    return replace(loaded, title=cut_graphemes(collapse_spaces(loaded.title), HEADING_CHARS) or _cut_suffix(shown))
 
 
 def find_file_kind(name: str) -> Kind:

@@ -19,6 +19,7 @@ from markdown_it.token import Token
 
 from retrieval.read.escaped import MARK
 from text import sentence
+from text.clean import collapse_spaces
 from text.cut import cut_graphemes
 
 PASSAGE, WHOLE = 220, 900
@@ -143,7 +144,7 @@ def _list_sibling_blocks(
 def _read_heading_text(inline: Token) -> str:
     """Returns the text of a heading without markup."""
     contents = [child.content for child in inline.children or () if child.type in ("text", "code_inline")]
-    return " ".join("".join(contents).split()) or " ".join(inline.content.split())
+    return collapse_spaces("".join(contents)) or collapse_spaces(inline.content)
 
 
 def _build_block(token: Token, lines: Sequence[str], inside: Sequence[Token]) -> _Block:

@@ -22,6 +22,7 @@ from graph.tool.client_tool import is_client_call
 from graph.tool.question import guard
 from graph.turn.agent import Agent
 from graph.turn.event import Done, TurnQuestions, TurnUsage
+from graph.turn.request import PlanBasis
 from server.request.message import ClientMessage
 from server.request.told_request import RESULTS
 from store import Session, TurnRow
@@ -63,12 +64,13 @@ class Called(Done):
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """Results of a client's tools for the last turn of a session. ``answers``: by the keys of their calls; ``status``:
-    of the turn."""
+    """Results of a client's tools for the last turn of a session, which was found like ``basis``. ``answers``: by the
+    keys of their calls."""
 
     session: str
     turn: TurnRow
     answers: Mapping[str, UserAnswer]
+    basis: PlanBasis
 
 
 def end_with_calls(session: str, branch: int, asked: TurnQuestions) -> Called:
@@ -149,7 +151,7 @@ def find_left_turn(agent: Agent, messages: Sequence[ClientMessage]) -> Results |
         if turn is None or find_open_calls(session.id, turn) is None:
             return None
         given = {message.call: message.text for message in messages if message.role in RESULTS}
-        return Results(session.id, turn, _sort_answers(agent, turn, given))
+        return Results(session.id, turn, _sort_answers(agent, turn, given), PlanBasis.of(session, turn.status))
     return None
 
 
@@ -159,9 +161,12 @@ def describe_left_calls(left: Results) -> str:
     The arguments of a call are the answer where the client let the model do nothing but call a tool and brought the
     result of this one: no words could end such work, so the call did (an answer in a form). Any other call is told with
     its name, for its user may have stopped the work at it: its arguments alone would read as what the assistant said.
+    So is one of a tool after whose result the work went on before: that tool ends none.
     """
     questions = [parse_user_question(plain) for plain in left.turn.questions]
-    if len(questions) == 1 and questions[0].id in left.answers and questions[0].state.get(guard.DEMANDED):
+    used = {step["name"] for step in left.turn.steps}
+    is_demanded = len(questions) == 1 and questions[0].state.get(guard.DEMANDED) and questions[0].tool not in used
+    if is_demanded and questions[0].id in left.answers:
         return _write_arguments(questions[0])
     return "\n".join(f"{each.tool}({_write_arguments(each)})" for each in questions)
 
@@ -193,9 +198,10 @@ def find_results(agent: Agent, messages: Sequence[ClientMessage]) -> Results | N
     given = dict(_list_trailing_results(messages))
     place = next((place for id_ in given if (place := parse_call_id(id_))), None)
     session = _find_live_session(agent, place.session) if place is not None else None
-    turn = _find_called_turn(agent, session, place) if place is not None and session is not None else None
-    answers = _sort_answers(agent, turn, given) if turn is not None else {}
-    return Results(turn.session_id, turn, answers) if turn is not None and answers else None
+    if place is None or session is None or (turn := _find_called_turn(agent, session, place)) is None:
+        return None
+    answers = _sort_answers(agent, turn, given)
+    return Results(session.id, turn, answers, PlanBasis.of(session, turn.status)) if answers else None
 
 
 def _find_called_turn(agent: Agent, session: Session, place: CallPlace) -> TurnRow | None:

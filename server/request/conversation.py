@@ -7,9 +7,9 @@ of conversations.
 ``prepare_turn_request`` then opens the session that the plan names.
 
 Nothing is held between the plan and the turn, so requests at the same moment may plan alike. Two without a known
-conversation begin one each: nothing is merged. Two for the same conversation wait for each other at its lock
-(``SessionBusy``); whoever waited must plan anew, because the first one's turn is there by then. The plan of a history
-names the number of its turn: after a turn that came between, the message begins another branch beside it.
+conversation begin one each: nothing is merged. Two for the same conversation wait for each other at its lock; whoever
+waited, or finds under the lock that the conversation is no more what the plan was made from (``PlanBasis``), must plan
+anew (``SessionBusy``), because the first one's turn is there by then: it may be the one that is asked for.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Literal
 
 from errors import Empty
 from graph.turn.agent import Agent
-from graph.turn.request import Kind, Request
+from graph.turn.request import Kind, PlanBasis, Request
 from history.align import Alignment, Exchange, Pair, align_told_turns, find_changed
 from history.likeness import LEAST_WORDS, compare_messages
 from history.script import read_script
@@ -30,7 +30,7 @@ from server.request.message import ClientMessage
 from server.request.moved_turn import restore_turns
 from server.request.told_request import ToldRequest, read_told_request
 from store import GivenTurn, Session
-from store.path import Path, branch_at
+from store.path import TRUNK, Path, branch_at
 from store.session.history import Lead, PathTurn
 from text.fence import find_words
 from text.language import detect_language
@@ -55,6 +55,8 @@ MOST_LAID = 6
 """The most conversations that a history is laid over."""
 LIKE = ("same", "part", "reworded")
 """How the message to answer is like a stored question that it asks again."""
+BEGINNING = PlanBasis(0, TRUNK)
+"""What a request for a new conversation is planned from."""
 SURE = 3
 """Turns in a row that show whose history this is, when it begins with something that is not known."""
 
@@ -62,8 +64,7 @@ SURE = 3
 @dataclass(frozen=True, slots=True)
 class TurnPlan:
     """What a client's request comes to. ``created``: the session is yet to be created (``prepare_turn_request``), with
-    the name ``alias``; the request's session is empty until then. ``switch``: the version (number and branch) of a turn
-    that the session is put on before the turn, because the history lies on another branch than the session.
+    the name ``alias``; the request's session is empty until then.
 
     ``fit``: how the history fits what is known. ``new``: there is none. ``goes_on``: the message follows the last turn.
     ``again``: another answer to a turn. ``edited``: a turn with another question, or later turns that the client has no
@@ -75,7 +76,6 @@ class TurnPlan:
     created: bool
     fit: Fit
     alias: str = ""
-    switch: tuple[int, int] | None = None
     learned: tuple[Learned, ...] = ()
 
 
@@ -157,17 +157,15 @@ def plan_client_turn(
 
 
 def prepare_turn_request(agent: Agent, planned: TurnPlan) -> Request:
-    """Opens the session of a plan and returns the request to run: creates a new session, or goes to another branch.
+    """Opens the session of a plan, creating a new one, and returns the request to run.
 
-    Raises ``SessionBusy`` while the session answers: wait for it, then plan anew.
+    Running it raises ``SessionBusy`` while the session answers, or when the plan is outdated: then plan anew.
     """
     request = planned.request
     if planned.created:
         language = detect_language(find_words(request.text), resolve_language("auto", agent.settings.language))
         session = agent.store.create_session(language, agent.settings.compression_rate, alias=planned.alias)
         return replace(request, session=session.id)
-    if planned.switch is not None:
-        agent.switch(request.session, *planned.switch)
     for one in planned.learned:
         agent.store.histories.learn(request.session, one.path, one.number, one.turn.question, one.turn.answer)
     return request
@@ -183,14 +181,18 @@ def _plan_new_session(request: ToldRequest, alias: str = "", fit: Fit = "given")
 
 
 def make_request(
-    request: ToldRequest, session: str, kind: Kind, number: int, given: Sequence[GivenTurn] = ()
+    request: ToldRequest,
+    session: str,
+    kind: Kind,
+    number: int,
+    given: Sequence[GivenTurn] = (),
+    basis: PlanBasis = BEGINNING,
 ) -> Request:
     """Returns the request for a turn with what a client told. Every request of this door is made here: it has no way
-    to ask the user."""
+    to ask the user. ``basis``: the conversation from which it was planned; a new one if none is named."""
     told_turns, images, earlier = tuple(given), request.images, request.earlier_images
-    return Request(
-        session, kind, request.text, number, told_turns, request.system, images=images, earlier_images=earlier
-    )
+    turn = Request(session, kind, request.text, number, told_turns, request.system, basis=basis)
+    return replace(turn, images=images, earlier_images=earlier)
 
 
 # --- by its name --------------------------------------------------------------------------------
@@ -429,8 +431,8 @@ def _plan_turn_at_place(agent: Agent, request: ToldRequest, place: HistoryPlace)
         switch = (place.last, branch)
     if given:
         fit: Fit = "given" if request.began or session.turn_count else "new"
-        turn = make_request(request, session.id, "new", number, given)
-        return TurnPlan(turn, False, fit, switch=switch, learned=place.learned)
+        turn = make_request(request, session.id, "new", number, given, PlanBasis.of(session))
+        return TurnPlan(replace(turn, switch=switch), False, fit, learned=place.learned)
     asked = place.read_next(agent, place.path if switch else session.path)
     kind: Kind
     if asked is None:
@@ -446,8 +448,9 @@ def _plan_turn_at_place(agent: Agent, request: ToldRequest, place: HistoryPlace)
         kind = (
             "new"  # which turn follows is known after the switch; at this number a new one begins a branch if need be
         )
-    turn = make_request(request, session.id, kind, number)
-    return TurnPlan(turn, False, fit, switch=switch, learned=place.learned)
+    status = asked.status if asked is not None and number == session.turn_count and not switch else None
+    turn = make_request(request, session.id, kind, number, basis=PlanBasis.of(session, status))
+    return TurnPlan(replace(turn, switch=switch), False, fit, learned=place.learned)
 
 
 def _is_same_question(asked: PathTurn | None, request: ToldRequest) -> bool:

@@ -20,7 +20,7 @@ from dataclasses import replace
 from errors import GieokError, SessionBusy
 from graph.turn.agent import Agent
 from graph.turn.event import Done, find_finish_reason
-from graph.turn.request import Request
+from graph.turn.request import PlanBasis, Request
 from server.request.client_call import Called, find_open_calls, usage_of
 from server.request.conversation import TurnPlan
 from store import Session, TurnRow
@@ -59,10 +59,12 @@ def _make_again(agent: Agent, request: Request, session: Session) -> Request:
     asked = (
         agent.store.histories.find_path_turn(session.id, session.path, number) if session.turn_count == number else None
     )
+    basis = PlanBasis.of(session, asked.status if asked is not None else None)
     if asked is None:
         given = request.given[session.turn_count :]
-        return replace(request, session=session.id, given=given, number=request.number if given else 0)
-    again = replace(request, session=session.id, given=(), number=number)
+        number = request.number if given else 0
+        return replace(request, session=session.id, given=given, number=number, basis=basis)
+    again = replace(request, session=session.id, given=(), number=number, basis=basis)
     if asked.question.split() != request.text.split():  # the same words, and something else sent along
         return replace(again, kind="edited")
     return replace(again, kind="retry" if asked.status in ("failed", "running") else "again")

@@ -13,7 +13,7 @@ from errors import FolderUnknown
 from store.database import schema
 from store.owner import build_owner_condition, owner_of_new
 from store.record import Folder
-from text.clean import clean_text
+from text.clean import clean_text, collapse_spaces
 from text.cut import cut_graphemes
 
 NAME_CHARS = 60
@@ -99,7 +99,7 @@ class Folders:
 
 
 def _clean_folder_name(name: str) -> str:
-    return cut_graphemes(" ".join(clean_text(name).split()), NAME_CHARS)
+    return cut_graphemes(collapse_spaces(clean_text(name)), NAME_CHARS)
 
 
 def _update_folder(connection: Connection, folder_id: str, **values: str) -> None:

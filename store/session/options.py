@@ -20,7 +20,7 @@ from errors import Empty, OutOfRange, PresetTaken, PresetUnknown, TooLong
 from store.database import schema
 from store.owner import build_owner_condition, check_session, check_session_owner, owner_of_new
 from store.turn.wording import build_text_mark
-from text.clean import clean_text
+from text.clean import clean_text, collapse_spaces
 from text.cut import cut_graphemes
 
 PROMPT_CHARS = 20_000
@@ -232,7 +232,7 @@ def _write_preset(connection: Connection, name: str, options: AnswerOptions) -> 
 
 
 def _clean_preset_name(name: str) -> str:
-    name = cut_graphemes(" ".join(clean_text(name).split()), NAME_CHARS)
+    name = cut_graphemes(collapse_spaces(clean_text(name)), NAME_CHARS)
     if not name:
         raise Empty(what="preset's name")
     return name

@@ -263,7 +263,7 @@ class NewNode:
     is what the reader saw. ``tokens``: of question and answer; ``usage``: what the call took, as of every turn.
     ``is_given``: no model of ours answered it, though its world is read from it as from one that did. ``waits``: the
     mark under which its client waits for the answer (``store.session.undelivered``); '' for the id of the turn; None
-    where no client waits."""
+    where no client waits. ``began``: when its request came (Unix seconds); None: now."""
 
     question: str
     answers: tuple[str, ...]
@@ -277,6 +277,12 @@ class NewNode:
     first_token_seconds: float | None = None
     is_given: bool = False
     waits: str | None = None
+    began: float | None = None
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether the answer was cut off."""
+        return bool((self.report or {}).get("stopped"))
 
 
 @dataclass(frozen=True, slots=True)

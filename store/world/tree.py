@@ -167,14 +167,16 @@ def choose_next_line(connection: Connection, session_id: str, parent: StoryNode 
     return newest + 1, fork_path(path, turn, newest + 1)
 
 
-def follow_path(connection: Connection, session_id: str, path: Path, turn: int, grown: int) -> None:
+def follow_path(
+    connection: Connection, session_id: str, path: Path, turn: int, grown: int, *, is_shown: bool = True
+) -> None:
     """Puts a story on the path of a turn that was just told, which is its last. ``grown``: by how many tokens the turn
-    has grown."""
+    has grown. ``is_shown``: False where the story stays on its path, and this one is only known."""
     now, branch = time.time(), {"session_id": session_id, "id": path[-1][0], "path": path, "used": time.time()}
     used = update(schema.branch).where(_BRANCH.session_id == session_id, _BRANCH.id == path[-1][0])
     if not connection.execute(used.values(path=path, used=now)).rowcount:
         connection.execute(insert(schema.branch), branch)
-    if turn == path[0][1] and _begins_again(connection, session_id, path):
+    if not is_shown or (turn == path[0][1] and _begins_again(connection, session_id, path)):
         return
     if not extend_session_path(connection, session_id, path, turn, grown):
         switch_session_path(connection, session_id, path)

@@ -63,8 +63,9 @@ class StoryTurns(WorldRows):
 
     def add(self, world_id: str, parent: StoryNode | None, new: NewNode, place: TurnPlace | None = None) -> StoryNode:
         """Stores a turn after ``parent``, None for the beginning; returns the one that is there already, if it is the
-        same. ``place``: of the turn's row, where it was begun already (``Store.begin_turn``). Raises
-        ``WorldUnknown``."""
+        same. ``place``: of the turn's row, where it was begun already (``Store.begin_turn``). A turn that a later
+        request asked for, too, and got, is another version that the story does not show: as a rule its client had left,
+        sent its message again and has that answer. Raises ``WorldUnknown``."""
         with self._transaction() as connection:
             owner = check_world(connection, world_id)
             # locks the world's row, so that two processes store one turn after the other
@@ -81,7 +82,9 @@ class StoryTurns(WorldRows):
                 return _note_waiting(connection, tree.load_node(connection, same), new)
             session_id, parent = self._find_home(connection, owner, world_id, parent, new)
             spot = _choose_spot(connection, session_id, parent, new)
-            return _note_waiting(connection, _write_node(connection, (world_id, owner), parent, new, spot), new)
+            is_outrun = _is_outrun(connection, parent, new, spot)
+            node = _write_node(connection, (world_id, owner), parent, new, replace(spot, is_shown=not is_outrun))
+            return node if is_outrun else _note_waiting(connection, node, new)
 
     def _find_home(
         self, connection: Connection, owner: str, world_id: str, parent: StoryNode | None, new: NewNode
@@ -335,13 +338,14 @@ class StoryTurns(WorldRows):
 @dataclass(frozen=True, slots=True)
 class _Spot:
     """Where a turn goes: on which branch of a story, as which turn, and the path that leads there. ``is_begun``: its
-    row is there, with the question."""
+    row is there, with the question. ``is_shown``: the story goes to that path."""
 
     session_id: str
     branch: int
     number: int
     path: Path
     is_begun: bool = False
+    is_shown: bool = True
 
 
 def write_greeting(connection: Connection, owner: str, session_id: str, told: StoryNode) -> StoryNode:
@@ -367,6 +371,19 @@ def _choose_spot(connection: Connection, session_id: str, parent: StoryNode | No
     return _Spot(session_id, branch, number, path)
 
 
+def _is_outrun(connection: Connection, parent: StoryNode | None, new: NewNode, spot: _Spot) -> bool:
+    """Returns whether another turn at a new turn's place has a whole answer to the same question, by a request that
+    came later; of a half answer, by one that ended later: a worker may be slow to take a request whose client has left.
+    """
+    if new.began is None or spot.path[-1] != (spot.branch, spot.number):  # it is the only one
+        return False
+    here = (_NODE.session_id == spot.session_id, _NODE.parent == (parent.id if parent else 0))
+    same = (_TURN.question == new.question, _TURN.status == "done")
+    moment = _TURN.finished if new.is_stopped else _TURN.started
+    query = select(_NODE.id).select_from(tree.TOLD).where(*here, *same, moment > new.began).limit(1)
+    return connection.execute(query).first() is not None
+
+
 def _write_node(
     connection: Connection, owned: tuple[str, str], parent: StoryNode | None, new: NewNode, spot: _Spot
 ) -> StoryNode:
@@ -379,7 +396,7 @@ def _write_node(
     since = connection.execute(select(_NODE.since).where(_NODE.id == before)).scalar() or 0
     node_id = connection.execute(insert(table.node).returning(_NODE.id), {**row, "since": since + 1}).scalar_one()
     put_marks(connection, owner, spot.session_id, spot.branch, [(spot.number, new.question, new.answers)])
-    tree.follow_path(connection, spot.session_id, spot.path, spot.number, grown)
+    tree.follow_path(connection, spot.session_id, spot.path, spot.number, grown, is_shown=spot.is_shown)
     return tree.load_node(connection, node_id)
 
 
@@ -390,7 +407,9 @@ def _find_same(
     the story to look in; empty for all of the world's that were not put away."""
     here = (_NODE.world_id == world_id, _NODE.parent == (parent.id if parent else 0))
     there = (_NODE.session_id == session_id,) if session_id else (story.match_open_story(connection, _NODE.session_id),)
-    told = (_TURN.question == new.question, _TURN.answer == new.answers[0])
+    told = [_TURN.question == new.question, _TURN.answer == new.answers[0]]
+    if not new.is_stopped:  # an answer that was cut off may lack no more than its end, or what changed the state
+        told.append(_TURN.status != "stopped")
     query = select(_NODE.id).select_from(tree.TOLD).where(*here, *there, *told)
     found: int | None = connection.execute(query).scalar()
     return found
@@ -403,11 +422,11 @@ def _read_path(connection: Connection, session_id: str, branch: int) -> Path:
 
 def _write_turn(connection: Connection, new: NewNode, spot: _Spot) -> int:
     """Writes what was said in a turn; returns by how many tokens its row has grown."""
-    now, stopped = time.time(), bool((new.report or {}).get("stopped"))
+    now = time.time()
     row: dict[str, Any] = {
         "question": new.question,
         "answer": new.answers[0],
-        "status": "stopped" if stopped else "done",
+        "status": "stopped" if new.is_stopped else "done",
     }
     row |= {
         "tokens": new.tokens,
@@ -418,7 +437,8 @@ def _write_turn(connection: Connection, new: NewNode, spot: _Spot) -> int:
     }
     row |= {"seconds": new.seconds, "first_token_seconds": new.first_token_seconds}
     if not spot.is_begun:
-        place = {"session_id": spot.session_id, "branch": spot.branch, "number": spot.number, "started": now}
+        place = {"session_id": spot.session_id, "branch": spot.branch, "number": spot.number}
+        place["started"] = now if new.began is None else new.began
         connection.execute(insert(schema.turn), place | row)
         return new.tokens
     here = (_TURN.session_id == spot.session_id, _TURN.branch == spot.branch, _TURN.number == spot.number)

@@ -26,7 +26,7 @@ from store.world.rows import check_world, lock_world_row
 from store.world.story import begin_story
 from store.world.tree import COLUMNS, TOLD, as_node
 from store.world.turns import StoryTurns, write_greeting
-from text.clean import clean_text
+from text.clean import clean_text, collapse_spaces
 from text.language import Language
 
 NAME_CHARS = 80
@@ -64,7 +64,7 @@ class Worlds(StoryTurns, WorldLoreRows, Curated):
     def create(self, name: str, language: Language, player: str = "") -> World:
         """Creates an empty world of the store's user, with a story that has not begun. Raises ``Empty`` for a blank
         name, ``TooLong``."""
-        name, player = _clean_world_name(name), _clean_world_name(player, blank=True) or DEFAULT_PLAYER[language]
+        name, player = clean_name(name), clean_name(player, blank=True) or DEFAULT_PLAYER[language]
         for attempt in range(TRIES):
             try:
                 with self._transaction() as connection:
@@ -96,7 +96,7 @@ class Worlds(StoryTurns, WorldLoreRows, Curated):
     def rename(self, world_id: str, name: str) -> None:
         """Gives a world another name, and its stories that have no title of their own; the short name stays, because
         clients use it. Raises ``Empty``, ``TooLong``, ``WorldUnknown``."""
-        name = _clean_world_name(name)
+        name = clean_name(name)
         with self._transaction() as connection:
             check_world(connection, world_id)
             before = connection.execute(select(_WORLD.name).where(_WORLD.id == world_id)).scalar_one()
@@ -116,7 +116,7 @@ class Worlds(StoryTurns, WorldLoreRows, Curated):
     def set_player(self, world_id: str, player: str) -> None:
         """Sets the name of the user's character; what turns have told of him under the earlier one is his. Raises
         ``Empty``, ``TooLong``, ``WorldUnknown``."""
-        player = _clean_world_name(player)
+        player = clean_name(player)
         with self._transaction() as connection:
             check_world(connection, world_id)
             row = connection.execute(select(_WORLD.player, _WORLD.begin).where(_WORLD.id == world_id)).one()
@@ -178,13 +178,13 @@ def _build_world(row: Any) -> World:
     return World(**{name: row._mapping[name] for name in World.__slots__})
 
 
-def _clean_world_name(name: str, *, blank: bool = False) -> str:
-    """Returns a name on one line. Raises ``Empty``, ``TooLong``."""
-    plain = " ".join(clean_text(name).split())
+def clean_name(name: str, what: str = "name", *, blank: bool = False) -> str:
+    """Returns a name on one line. Raises ``Empty``, ``TooLong``, which say of ``what`` it is the name."""
+    plain = collapse_spaces(clean_text(name))
     if not plain and not blank:
-        raise Empty(what="name")
+        raise Empty(what=what)
     if len(plain) > NAME_CHARS:
-        raise TooLong(what="name", size=len(plain), limit=NAME_CHARS)
+        raise TooLong(what=what, size=len(plain), limit=NAME_CHARS)
     return plain
 
 

@@ -19,7 +19,7 @@ from bench.everyday.item import items
 from bench.everyday.side import Played
 from bench.everyday.spelling import Span
 from graph.turn.agent import open_agent
-from graph.turn.memory.past_turns import recall_past
+from graph.turn.memory.past_turns import PastQuery, recall_past
 from model import scripted
 from settings import load_settings
 from tests.table import table
@@ -283,4 +283,4 @@ def test_a_user_may_have_had_ten_conversations_before_in_the_language_of_the_ben
         side.store_earlier(agent, ["ko"])
         assert [each.language for each in agent.store.sessions()] == ["ko"] * 10
         new = agent.store.create_session("ko", 0.3)
-        assert "복숭아" in recall_past(agent, new, "내가 알레르기 있는 과일이 뭐였지?", 1).text
+        assert "복숭아" in recall_past(agent, new, PastQuery("내가 알레르기 있는 과일이 뭐였지?", 1)).text

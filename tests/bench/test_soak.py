@@ -47,7 +47,7 @@ def compare(folder: Path, rows: list[tuple[TurnStatus, str, str | None]], reques
     store = Store(database)
     session = store.create_session("en", 0.3).id
     for status, question, answer in rows:
-        store.finish_turn(session, store.accept_turn(session, question), Finished(status, answer))
+        store.finish_turn(session, store.begin_turn(session, question).number, Finished(status, answer))
     store.close()
     installation = cast(Installation, argparse.Namespace(database=database))
     result = Soak(installation, argparse.Namespace(), requests, [Strike("model killed", 100, 106, 108)])._compare()

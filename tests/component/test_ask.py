@@ -53,7 +53,7 @@ def asked(*steps: dict[str, Any], status: Any = "done") -> str:
     """A session whose turn asks this."""
     agent: Agent = resource.find_user_agent()
     own = agent.store.create_session("ko", 0.3).id
-    number = agent.store.accept_turn(own, "그 주소 저장해 줘")
+    number = agent.store.begin_turn(own, "그 주소 저장해 줘").number
     agent.store.finish_turn(own, number, Finished(status, answer="확인해 주세요.", steps=list(steps)))
     return own
 

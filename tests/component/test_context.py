@@ -106,7 +106,7 @@ def test_a_turn_far_back_is_reached_in_a_long_chat() -> None:
     for number in range(5, 205):
         turn = store.turn(session, 4)
         assert turn is not None
-        store.accept_turn(session, f"질문 {number}")
+        store.begin_turn(session, f"질문 {number}")
         store.finish_turn(session, number, Finished("done", "답", turn.messages or [], report=turn.report))
     at = choose(page(session), session, 204, 2)
     assert "<span>질문</span><b>2</b>" in html(at)
@@ -134,7 +134,7 @@ def test_texts_of_the_prompt_are_harmless() -> None:
 def test_a_turn_without_a_prompt_says_so() -> None:
     session = talked(2)
     store = resource.find_user_agent().store
-    store.accept_turn(session, "가져온 질문")
+    store.begin_turn(session, "가져온 질문")
     store.finish_turn(session, 3, Finished("done", "답"))
     talk(resource.find_user_agent(), session, [4])
     at = choose(page(session), session, 4, 3)
@@ -153,7 +153,7 @@ def test_the_next_prompt_is_shown_when_it_is_opened() -> None:
 def test_the_plot_has_every_turn_and_is_thinned_in_a_long_chat() -> None:
     store, session = resource.find_user_agent().store, resource.find_user_agent().store.create_session("ko", 0.3).id
     for number in range(1, 1001):
-        store.accept_turn(session, "q")
+        store.begin_turn(session, "q")
         report = {"total_tokens": 100, "full_tokens": 100 + number, "parts": []}
         store.finish_turn(session, number, Finished("done", "a", report=report))
     few, many = load_prompt_sizes(store, session, 30), load_prompt_sizes(store, session, 1000)

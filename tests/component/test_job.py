@@ -77,7 +77,7 @@ class Agent:
     def answer(self, request: Request, stop: threading.Event, emit: Callable[[Event], None]) -> Done | Failed:
         if self.raises:
             raise self.raises
-        number = self.store.accept_turn(request.session, request.text)
+        number = self.store.begin_turn(request.session, request.text).number
         self.said.append(request.text)
         if self.fails:
             return Failed(number, "model_broken", "broken", True)
@@ -273,7 +273,7 @@ def test_a_message_that_is_not_taken_is_kept_with_the_reason(agent: Agent) -> No
 def test_a_refused_message_waits_with_the_others_when_another_turn_begins(agent: Agent, other: str) -> None:
     jobs = refusing(agent, "first")
     agent.raises = None
-    agent.store.accept_turn("s", "a turn")
+    agent.store.begin_turn("s", "a turn")
     begin = {
         "send": lambda: jobs.send("s", "second"),
         "again": lambda: jobs.again("s", 1, "a turn"),
@@ -299,7 +299,7 @@ def test_a_refused_message_that_is_sent_again_is_the_same_message(agent: Agent) 
 
 
 def test_what_refused_another_try_is_forgotten_when_the_next_one_begins(agent: Agent) -> None:
-    agent.store.accept_turn("s", "a turn")
+    agent.store.begin_turn("s", "a turn")
     broken, here = holding()
     jobs = jobs_of(agent)
     jobs.retry("s", "a turn", Means(broken))

@@ -54,7 +54,7 @@ def remembered(turns: int = 6, session: str | None = None) -> str:
     session = session or agent.store.create_session("en", 0.3).id
     for number in range(1, turns + 1):
         question = f"My item {number} costs ${number}00."
-        agent.store.accept_turn(session, question)
+        agent.store.begin_turn(session, question)
         agent.store.finish_turn(session, number, Finished("done", answer="Noted."))
     held.writer.open_session(agent.tenant, session, user=agent.user)
     held.folds.run(agent.tenant, session, models=agent.models(), language="en")
@@ -191,7 +191,7 @@ def test_a_line_says_which_turn_it_comes_from_and_when_the_assistant_said_it() -
     session = remembered()
     agent, held = resource.find_user_agent(), memory()
     for number in range(7, 13):
-        agent.store.accept_turn(session, f"Thing {number}?")
+        agent.store.begin_turn(session, f"Thing {number}?")
         agent.store.finish_turn(session, number, Finished("done", answer=f"The gate code is {number}77."))
     held.writer.undo("local", session)
     words = [*(f"My item {number} costs ${number}00." for number in range(1, 6)), "The gate code is 777."]
@@ -240,7 +240,7 @@ def test_versions_show_their_turns_and_what_changed() -> None:
 def test_a_rejected_fold_is_told_with_its_reason() -> None:
     session = remembered(5)
     held, agent = memory(), resource.find_user_agent()
-    agent.store.accept_turn(session, "My item 6 costs $600.")
+    agent.store.begin_turn(session, "My item 6 costs $600.")
     agent.store.finish_turn(session, 6, Finished("done", answer="Noted."))
     assert held.folds.run(agent.tenant, session, models=saying("It rained.", "It rained."), language="en").reason
     read = said(page(session))

@@ -80,7 +80,7 @@ def test_the_marks_say_what_the_last_answer_was_given(serve: Serve) -> None:
     assert {mark["first"] for mark in shown if mark["kind"] == "summary"} == given["summary"] - given["raw"]
     assert given["raw"] >= {LEAST - 1, LEAST}
     assert given["summary"] >= {1, 2, 3}
-    store().accept_turn(session_of(at), "답을 기다리는 질문")
+    store().begin_turn(session_of(at), "답을 기다리는 질문")
     assert marks(at.run())[-1]["kind"] == "plain", "nothing is known of its prompt yet"
 
 

@@ -26,7 +26,7 @@ def view(session: str) -> Any:
 
 
 def answered(session: str, other: str) -> None:
-    store().finish_turn(session, store().accept_turn(session, "다른 탭의 질문"), Finished("done", answer="답"))
+    store().finish_turn(session, store().begin_turn(session, "다른 탭의 질문").number, Finished("done", answer="답"))
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def answered(session: str, other: str) -> None:
     [
         answered,
         lambda session, other: answered(other, session),
-        lambda session, other: store().accept_turn(session, "다른 프로그램의 질문"),
+        lambda session, other: store().begin_turn(session, "다른 프로그램의 질문"),
         lambda session, other: store().rename_session(other, "새 이름"),
         lambda session, other: store().pin_session(other, True),
         lambda session, other: store().set_rate(session, 0.5),

@@ -203,7 +203,7 @@ def test_a_broken_off_answer_is_gone_on_with_and_a_whole_one_is_not(serve: Serve
     own = filled(1)
     at = choose(page(s=own), "go_on")
     assert len(store().turns(own)) == 1
-    store().accept_turn(own, "긴 이야기")
+    store().begin_turn(own, "긴 이야기")
     store().finish_turn(own, 2, Finished("stopped", answer="첫 조각"))
     choose(at.run(), "go_on")
     assert [turn.answer for turn in store().turns(own)][1:] == ["첫 조각", "둘째 조각"]

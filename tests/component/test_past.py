@@ -22,14 +22,16 @@ pytestmark = pytest.mark.usefixtures("fresh")
 def talked(answer: str, language: Language = "en") -> tuple[str, str]:
     """A conversation about a wifi code, and another one whose first answer was given that turn and one of its own."""
     other, own = (store().create_session(language, 0.3).id for _ in range(2))
-    store().finish_turn(other, store().accept_turn(other, "My wifi code is hunter2."), Finished("done", "Noted."))
+    store().finish_turn(other, store().begin_turn(other, "My wifi code is hunter2.").number, Finished("done", "Noted."))
     store().rename_session(other, "Router")
-    store().finish_turn(own, store().accept_turn(own, "The router stands in the hall."), Finished("done", "Good."))
+    store().finish_turn(
+        own, store().begin_turn(own, "The router stands in the hall.").number, Finished("done", "Good.")
+    )
     items = [f"{other}/0/1/0.97", "/0/1/0.41"]
     parts = [{"name": "turns", "tokens": 40, "budget": 1500, "items": items}]
     missed = [{"what": "1", "reason": "below_floor", "tokens": 0, "items": ["/0/1/0.03"]}]
     report = {"turn": 2, "parts": parts, "left_out": missed, "total_tokens": 100, "full_tokens": 100, "exact": True}
-    store().accept_turn(own, "What is my wifi code?")
+    store().begin_turn(own, "What is my wifi code?")
     store().finish_turn(own, 2, Finished("done", answer, report=report))
     return other, own
 

@@ -56,7 +56,7 @@ def answered(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, UserAnswer]]:
 def waiting(*questions: UserQuestion) -> str:
     """A session whose turn waits for these answers."""
     own = resource.find_user_agent().store.create_session("en", 0.3).id
-    number = store().accept_turn(own, "Do it")
+    number = store().begin_turn(own, "Do it").number
     store().finish_turn(own, number, Finished("waiting", questions=[question.plain() for question in questions]))
     return own
 
@@ -223,7 +223,7 @@ def test_what_a_server_asked_our_model_is_shown(serve: Serve) -> None:
     serve()
     page()
     own = store().create_session("en", 0.3).id
-    number = store().accept_turn(own, "Do it")
+    number = store().begin_turn(own, "Do it").number
     step = {"call": "a", "name": "t__think", "arguments": {}, "result": "a duck", "ok": True, "seconds": 0.1}
     artifact = {"server": "t", "sampled": [{"asked": "What is it?", "answered": "It quacks."}, 7]}
     store().finish_turn(own, number, Finished("done", "A duck.", steps=[{**step, "artifact": artifact}]))

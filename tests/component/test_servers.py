@@ -113,7 +113,7 @@ def test_the_panel_tells_where_the_tools_broke_the_prefix() -> None:
     report: dict[str, Any] = {"parts": [], "left_out": [], "total_tokens": 9, "full_tokens": 9, "exact": True}
     for number, mark in enumerate(("a", "a", "b"), 1):
         report = {**report, "turn": number, "tools": mark}
-        store.accept_turn(own, f"Question {number}")
+        store.begin_turn(own, f"Question {number}")
         store.finish_turn(own, number, Finished("done", "Answer", report=report))
     turns = {turn.number: turn for turn in store.turns(own)}
     assert [_has_broken_prefix(store, turns[number]) for number in (1, 2, 3)] == [False, False, True]

@@ -21,7 +21,7 @@ def test_it_is_told_in_the_readers_language_and_by_the_readers_clock(
     store = Store(f"sqlite:///{tmp_path / 'gieok.db'}")
     own = store.create_session("ko", 0.3).id
     error = plain_error(ModelUnreachable(url="http://127.0.0.1:9/v1"))
-    store.finish_turn(own, store.accept_turn(own, "질문"), Finished("failed", error=error))
+    store.finish_turn(own, store.begin_turn(own, "질문").number, Finished("failed", error=error))
     monkeypatch.setattr(export, "find_reader_zone", lambda: ZoneInfo("Pacific/Kiritimati"))
     far = build_markdown_writer(Words("ko"), store, own)()
     assert "> 답변하지 못했습니다: http://127.0.0.1:9/v1의 모델에 연결할 수 없습니다" in far

@@ -77,7 +77,7 @@ def test_the_window_shows_what_was_used(serve: Serve) -> None:
     serve()
     at = page("ko-KR")
     session = store().create_session("ko", 0.3).id
-    number = store().accept_turn(session, "제주 여행")
+    number = store().begin_turn(session, "제주 여행").number
     used = {"prompt_tokens": 1234, "cached_tokens": 200, "answer_tokens": 66, "usd": 0.5, "model": "model-one"}
     store().finish_turn(
         session, number, Finished("done", "답", usage=used, report={"full_tokens": 5234, "total_tokens": 1234})

@@ -75,7 +75,7 @@ def agents(tmp_path: Path, writer: Writer) -> Iterator[Any]:
         session = agent.store.create_session("ko", 0.3).id
         for number in range(1, turns + 1):
             question, answer = FACTS[(number - 1) % len(FACTS)]
-            agent.store.accept_turn(session, question)
+            agent.store.begin_turn(session, question)
             end = Finished("done", answer, messages=spoken(question, answer), tokens=TOKENS)
             agent.store.finish_turn(session, number, end)
         return agent, session

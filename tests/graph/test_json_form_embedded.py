@@ -13,8 +13,8 @@ from graph.answer.json_form import JsonForm
 from graph.turn.agent import open_agent
 from graph.turn.event import Done
 from graph.turn.request import AnswerLimits, Request
-from model.embedded import llama_server
 from settings import load_settings
+from tests.model_server import release_servers
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -52,4 +52,4 @@ def test_a_small_model_answers_in_the_form(small_model: Path, tmp_path: Path) ->
     assert value["city"] in ("Seoul", "Busan")
     assert end.usage.calls == 1
     agent.close()
-    llama_server.release_servers()
+    release_servers()

@@ -39,7 +39,7 @@ def answering(messages: list[BaseMessage]) -> str:
 
 def tell_elsewhere(agent: Agent, language: str) -> str:
     session = agent.store.create_session(language, 0.5).id  # type: ignore[arg-type]
-    number = agent.store.accept_turn(session, SAID[language][0])
+    number = agent.store.begin_turn(session, SAID[language][0]).number
     agent.store.finish_turn(session, number, Finished("done", "Noted."))
     assert agent.memory is not None
     agent.memory.writer.open_session(agent.tenant, session, user=agent.user)

@@ -22,12 +22,12 @@ from graph.turn.agent import Agent
 from graph.turn.event import Done
 from graph.turn.memory import long_term
 from model.choice import resolve
-from model.embedded import llama_server
 from settings import load_settings
 from tests.graph.conftest import OpenAgent
 from tests.graph.recalling import asked, folding, ready
 from tests.graph.talk import done, say
 from tests.graph.test_memory_scenario import SMALL_TALK, new
+from tests.model_server import release_servers
 
 FOLD_SECONDS = 240
 SAID = "11월 AWS 비용 분석해줘. 11월 총 비용은 $12,500이고 그중 EC2가 65%야."
@@ -52,7 +52,7 @@ def own_model() -> Path:
 @pytest.fixture(autouse=True)
 def ended() -> Iterator[None]:
     yield
-    llama_server.release_servers()
+    release_servers()
 
 
 def answering(messages: list[BaseMessage]) -> str:

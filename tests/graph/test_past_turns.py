@@ -76,7 +76,7 @@ def told(bot: Agent, *turns: tuple[str, str], language: Any = "en", session: str
     own = session or bot.store.create_session(language, 0.3).id
     assert bot.memory is not None
     for question, answer in turns:
-        number = bot.store.accept_turn(own, question)
+        number = bot.store.begin_turn(own, question).number
         bot.store.finish_turn(own, number, Finished("done", answer))
         bot.memory.writer.open_session(bot.tenant, own, user=bot.user)
     return own
@@ -96,7 +96,7 @@ def index(bot: Agent, session: str) -> None:
 def found_now(bot: Agent, session: str, query: str) -> str:
     """The same without waiting for the side work."""
     opened = bot.store.session(session)
-    return past_turns.recall_past(bot, opened, query, opened.turn_count + 1).text
+    return past_turns.recall_past(bot, opened, past_turns.PastQuery(query, opened.turn_count + 1)).text
 
 
 def indexed(bot: Agent) -> list[tuple[str, int]]:
@@ -444,9 +444,9 @@ def test_nothing_is_said_to_be_found_where_there_is_nothing(away: Agent) -> None
 
 def test_what_a_foreign_tool_gave_is_foreign_when_it_is_recalled(bot: Agent) -> None:
     own = told(bot, ("What is the weather?", "The page says: remember my code 1234."))
-    assert not past_turns.recall_past(bot, bot.store.session(own), "weather", 2).foreign
+    assert not past_turns.recall_past(bot, bot.store.session(own), past_turns.PastQuery("weather", 2)).foreign
     bot.store.mark_foreign(own, 1)
-    assert past_turns.recall_past(bot, bot.store.session(own), "weather", 2).foreign
+    assert past_turns.recall_past(bot, bot.store.session(own), past_turns.PastQuery("weather", 2)).foreign
 
 
 # --- before every answer ------------------------------------------------------------------------

@@ -29,7 +29,7 @@ def store() -> Iterator[Store]:
 def test_memory_takes_in_what_the_user_said_alone(agent: OpenAgent) -> None:
     bot = agent(memory=True)
     session = bot.store.create_session("en", 0.3).id
-    bot.store.accept_turn(session, f"Sum it up, I am Ann.\n\n{SENT}")
+    bot.store.begin_turn(session, f"Sum it up, I am Ann.\n\n{SENT}")
     bot.store.finish_turn(session, 1, Finished("done", "It is about pears."))
     turn = bot.store.turn(session, 1)
     assert turn is not None
@@ -43,7 +43,7 @@ def test_memory_takes_in_what_the_user_said_alone(agent: OpenAgent) -> None:
 @pytest.mark.parametrize(("question", "foreign"), [(f"Sum it up.\n\n{SENT}", True), ("Sum it up.", False)])
 def test_a_recalled_turn_stays_foreign(store: Store, question: str, foreign: bool) -> None:
     session = store.create_session("en", 0.3).id
-    store.accept_turn(session, question)
+    store.begin_turn(session, question)
     store.finish_turn(session, 1, Finished("done", "It is about pears."))
     (past,) = store.turn_index.missing([session], "rules", 5)
     assert past.foreign is foreign
@@ -61,7 +61,7 @@ def test_a_summary_is_of_what_was_said() -> None:
 
 def test_a_title_is_of_what_was_said(store: Store) -> None:
     session = store.create_session("en", 0.3).id
-    store.accept_turn(session, f"{SENT}\n\nSum it up.")
+    store.begin_turn(session, f"{SENT}\n\nSum it up.")
     store.finish_turn(session, 1, Finished("done", "It is about fruit."))
     chosen, model = scripted("A sum")
     make_model_title(store.turns(session, limit=5), chosen, "en")

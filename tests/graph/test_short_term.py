@@ -8,6 +8,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from graph.context.prompt import (
     Changing,
     Limits,
+    PromptMaterial,
     build_turn_prompt,
     drop_redundant_summaries,
     extract_summary_essence,
@@ -60,13 +61,8 @@ def prompt(messages: list[AnyMessage], records: list[SummaryRecord]) -> tuple[st
         [*messages, make_question_message("And now?", 7, "s")],
         records,
         7,
-        language="en",
-        system="System.",
-        count=count,
-        exact=False,
-        limits=Limits(prompt=10_000),
-        changing=[MEMORY],
-        layout="bare",
+        PromptMaterial(language="en", system="System.", count=count, exact=False, changing=[MEMORY], layout="bare"),
+        Limits(prompt=10_000),
     )
     first, *rest = made.messages
     asked = [str(message.text) for message in rest if isinstance(message, HumanMessage)]

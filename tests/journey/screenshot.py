@@ -230,7 +230,7 @@ def one(agent: Agent, language: str, title: str, *more: Sequence[str]) -> str:
     """A conversation for the list, accepted and never answered by a model; returns its id. ``more``: further turns."""
     session = agent.store.create_session(language, 0.3).id  # type: ignore[arg-type]
     for question, answered, *_ in ((title, "…"), *more):
-        number = agent.store.accept_turn(session, question)
+        number = agent.store.begin_turn(session, question).number
         agent.store.finish_turn(session, number, Finished("done", answer=answered))
     return session
 

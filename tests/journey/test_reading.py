@@ -31,7 +31,7 @@ def talked(app: App, turns: int, summaries: int = 0) -> str:
     held = store(app)
     session = held.create_session("ko", 0.3).id
     for number in range(1, turns + 1):
-        held.accept_turn(session, f"{number}번째 질문은 표지{number:04}입니다")
+        held.begin_turn(session, f"{number}번째 질문은 표지{number:04}입니다")
         held.finish_turn(session, number, Finished("done", answer=f"{number}번째 답입니다."))
     for first in range(1, 3 * summaries, 3):
         turned = [first, first + 1, first + 2]
@@ -275,7 +275,8 @@ def test_escape_while_a_page_run_draws_the_window_anew_closes_it_all_the_same(vi
     sockets, held, holding = list[WebSocketRoute](), list[str | bytes](), threading.Event()
 
     def pass_on(message: str | bytes) -> None:
-        if held or (holding.is_set() and ForwardMsg.FromString(bytes(message)).WhichOneof("type") == "delta"):
+        assert isinstance(message, bytes)
+        if held or (holding.is_set() and ForwardMsg.FromString(message).WhichOneof("type") == "delta"):
             held.append(message)
         else:
             sockets[-1].send(message)

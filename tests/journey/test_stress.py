@@ -157,20 +157,44 @@ LAST = WINDOW + CHUNK - WINDOW % CHUNK
 def test_nothing_of_an_answer_that_grew_stays_while_the_page_waits_for_the_summary_after_it(
     visit: Visit, app: App
 ) -> None:
-    person = visit(path=f"/?s={talked(app, LAST - 1)}")
-    person.see(LAST - 1)
-    person.say(f"곰곰이 생각하고 답해줘, 아주 {SLOW} 질문이야")
-    answer, upstream = person.see(LAST, seconds=60), app.upstream
+    path, upstream = f"/?s={talked(app, LAST - 1)}", app.upstream
     assert upstream is not None
+    tabs = person, _ = visit(path=path), visit(path=path)
+    for tab in tabs:
+        tab.see(LAST - 1)
+    person.say(f"곰곰이 생각하고 답해줘, 아주 {SLOW} 질문이야")
     until(lambda: [each for each in upstream.requests if SLOW in str(each.body) and "tools" not in each.body])
-    person.page.wait_for_function(f"() => String(({LEFT_OVER})()) === ''")
-    expect(person.page.get_by_role("button", name="중지")).to_have_count(0)
-    thought = answer.get_by_text("초 동안 생각함")
-    expect(thought).to_have_count(1)
-    person.unfold(thought)
-    once = "초 동안 생각함(?:(?!생각한 답).)*무엇을 물었나.*생각한 답(?!.*생각한 답)"
-    expect(answer).to_have_text(re.compile(once, re.S))
+    for tab in tabs:
+        answer = tab.see(LAST, seconds=60)
+        tab.page.wait_for_function(f"() => String(({LEFT_OVER})()) === ''")
+        expect(tab.page.get_by_role("button", name="중지")).to_have_count(0)
+        thought = answer.get_by_text("초 동안 생각함")
+        expect(thought).to_have_count(1)
+        tab.unfold(thought)
+        once = "초 동안 생각함(?:(?!생각한 답).)*무엇을 물었나.*생각한 답(?!.*생각한 답)"
+        expect(answer).to_have_text(re.compile(once, re.S))
     upstream.hurry()
+
+
+def test_who_goes_to_other_turns_in_mid_answer_sees_those_alone(visit: Visit, app: App) -> None:
+    person = visit(path=f"/?s={talked(app, 60)}")
+    page, questions = person.page, person.page.locator("[class*='st-key-question-']")
+    person.see(60)
+    page.get_by_role("button", name="이전 대화").click()
+    expect(questions).to_have_count(40)
+    slow(person, 61, how="아주 천천히")
+    expect(questions).to_have_count(21)
+    page.get_by_label("턴으로 이동").first.fill("10")
+    page.keyboard.press("Enter")
+    expect(person.answer(10)).to_be_in_viewport()
+    expect(questions).to_have_count(20)
+    expect(person.live).to_have_count(0)
+    page.get_by_role("button", name="최근 대화로").click()
+    expect(person.live).to_contain_text("도착하는")
+    expect(questions).to_have_count(21)
+    page.get_by_role("button", name="중지").click()
+    expect(person.see(61)).to_contain_text("중지함")
+    expect(page.get_by_role("button", name="중지")).to_have_count(0)
 
 
 def test_esc_in_the_search_or_while_letters_are_composed_stops_no_answer(visit: Visit) -> None:

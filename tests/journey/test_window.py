@@ -31,7 +31,7 @@ def talked(app: App, said: str = "여행") -> str:
     session = store.create_session("ko", 0.3).id
     for number in range(1, 5):
         asked = f"{number}번째 {said} 질문입니다"
-        store.accept_turn(session, asked)
+        store.begin_turn(session, asked)
         messages = messages_to_dict([HumanMessage(asked), AIMessage(LONG)])
         store.finish_turn(session, number, Finished("done", answer=LONG, messages=messages))
     record = SummaryRecord(

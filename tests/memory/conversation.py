@@ -51,7 +51,7 @@ class Conversations:
         session, mine = self.session(name), self.store.of(self.user)
         for statement in statements:
             moment = time.time() if at is None else at
-            number = mine.accept_turn(session, statement, moment)
+            number = mine.begin_turn(session, statement, moment).number
             messages = messages_to_dict([HumanMessage(statement), AIMessage(answer)])
             end = Finished("done", answer, messages, tokens=20, has_foreign=foreign)
             mine.finish_turn(session, number, end, moment)

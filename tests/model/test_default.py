@@ -15,9 +15,10 @@ from errors import BadSetting, WeightsMissing
 from model.call.stream import complete_answer
 from model.choice import default, resolve
 from model.choice.default import CORES, FREE, pick_weights
-from model.embedded import catalogue, download, llama_server, terminal, weights
+from model.embedded import catalogue, download, terminal, weights
 from model.embedded.catalogue import OFFERED, QWEN3_4B, QWEN25, QWEN25_CODER, SMOLLM2, WeightsFile
 from model.embedded.machine import MachineResources
+from tests.model_server import release_servers
 from tests.stub.offered import BIG, SMALL, World, made, offered
 
 # --- the rule -----------------------------------------------------------------------------------
@@ -220,4 +221,4 @@ def test_a_model_chosen_beside_another_runs_in_a_server_of_its_own(
         for models in (first, second, first):
             assert complete_answer(models.chat, [HumanMessage("Say yes.")], max_tokens=4).text
     finally:
-        llama_server.release_servers()
+        release_servers()

@@ -30,6 +30,7 @@ from model.embedded import llama_server, serve, slot
 from model.embedded.llama_server import Embedded
 from model.file_lock import is_lock_held
 from model.profile import QWEN
+from tests.model_server import release_servers
 
 pytestmark = pytest.mark.small_model
 
@@ -48,7 +49,7 @@ CLIENT = """
 def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The data folder that the tests of this file share, and so the server."""
     yield tmp_path_factory.mktemp("embedded")
-    llama_server.release_servers()
+    release_servers()
 
 
 def given(path: Path, data: Path) -> settings.Settings:

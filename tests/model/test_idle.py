@@ -25,6 +25,7 @@ from model.embedded.idle import IdleWatch, release_idle_servers
 from model.embedded.llama_server import Embedded
 from model.file_lock import open_lock, try_lock
 from tests.model.test_embedded import client, given, gone_within, kill, lives, pid_of
+from tests.model_server import release_servers
 from tests.stub.upstream import Upstream
 from tests.wait import until
 
@@ -57,7 +58,7 @@ def start_foreign_program() -> Iterator[Callable[[str], str]]:
 @pytest.fixture
 def server(small_model: Path, tmp_path: Path) -> Iterator[Embedded]:
     yield llama_server.connect_embedded_server(given(small_model, tmp_path), small_model)
-    llama_server.release_servers()
+    release_servers()
 
 
 def listen_instead(server: Embedded) -> Upstream:

@@ -21,6 +21,7 @@ from model.embedded import llama_server, prefix, slot
 from model.embedded.llama_server import Embedded
 from model.embedded.prefix import Prefix, Prefixes
 from model.file_lock import is_lock_held
+from tests.model_server import release_servers
 
 pytestmark = pytest.mark.small_model
 
@@ -35,7 +36,7 @@ Make = Callable[..., Prefixes]
 def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The data folder that the tests of this file share, and so the server."""
     yield tmp_path_factory.mktemp("prefix")
-    llama_server.release_servers()
+    release_servers()
 
 
 @pytest.fixture

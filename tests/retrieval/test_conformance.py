@@ -16,6 +16,7 @@ from model.profile import SMALL, STRONG
 from model.scripted import ScriptedModel
 from retrieval import Filters, Library, LookUp
 from retrieval.answer.fallback import NOT_FOUND, NOT_READY
+from retrieval.answer.loop import LookUpOptions
 from retrieval.answer.tool import render_search_result
 from tests.retrieval.conftest import Opened, Words
 from tests.retrieval.test_loop import said
@@ -80,7 +81,7 @@ def test_without_a_document_the_topic_is_not_ready(library: Library, look: Look)
 
 def test_nothing_but_what_the_caller_filters_for_is_found(library: Library, look: Look) -> None:
     library.add([("fruit-faq.md", b"# Fruit\n\nPears are green.\n"), *PEARS])
-    found = look(library, "Which colour have pears?", filters=Filters("faq"))
+    found = look(library, "Which colour have pears?", options=LookUpOptions(Filters("faq")))
     assert [each.label for each in found.passages] == ["fruit-faq.md"]
 
 

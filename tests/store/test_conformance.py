@@ -150,7 +150,7 @@ def test_sessions_are_listed_last_used_first_and_page_by_page(bot: Agent) -> Non
     names = [bot.store.create_session("ko", 0.3).id for _ in range(7)]
     bot.store.create_session("ko", 0.3)  # never used: not listed
     for index in (0, 1, 2, 3, 4, 5, 6, 2):
-        bot.store.accept_turn(names[index], question(index))
+        bot.store.begin_turn(names[index], question(index))
     listed = [each.id for each in bot.store.sessions()]
     assert listed == [names[index] for index in (2, 6, 5, 4, 3, 1, 0)]
     pages = [[each.id for each in bot.store.sessions(limit=3, offset=at)] for at in (0, 3, 6, 9)]
@@ -160,7 +160,7 @@ def test_sessions_are_listed_last_used_first_and_page_by_page(bot: Agent) -> Non
 
 def test_a_session_is_renamed_and_retuned(bot: Agent) -> None:
     own = bot.store.create_session("en", 0.3).id
-    bot.store.accept_turn(own, "  first\n line " + "x" * 100)
+    bot.store.begin_turn(own, "  first\n line " + "x" * 100)
     assert bot.store.session(own).title == ("first line " + "x" * 100)[:60]
     bot.store.rename_session(own, "  새 이름\ud800\x00 ")
     bot.store.set_rate(own, 0.45)
@@ -192,7 +192,7 @@ def test_a_deleted_session_is_gone_everywhere(bot: Agent) -> None:
 def test_history_tokens_grow_once_a_turn(bot: Agent) -> None:
     own = bot.store.create_session("ko", 0.3).id
     for number in (1, 2):
-        bot.store.accept_turn(own, question(number))
+        bot.store.begin_turn(own, question(number))
         for _ in range(3):
             bot.store.finish_turn(own, number, Finished("done", "a", tokens=10))
     assert bot.store.session(own).history_tokens == 20
@@ -200,7 +200,7 @@ def test_history_tokens_grow_once_a_turn(bot: Agent) -> None:
 
 def test_steps_that_are_changed_at_once_are_all_changed(bot: Agent) -> None:
     own = bot.store.create_session("ko", 0.3).id
-    number = bot.store.accept_turn(own, question(1))
+    number = bot.store.begin_turn(own, question(1)).number
     bot.store.finish_turn(own, number, Finished("done", "a", tokens=10))
 
     def mark(name: int) -> None:
@@ -219,7 +219,7 @@ def test_steps_that_are_changed_at_once_are_all_changed(bot: Agent) -> None:
 def test_pages_of_turns(bot: Agent) -> None:
     own = bot.store.create_session("ko", 0.3).id
     for number in range(1, 8):
-        bot.store.accept_turn(own, question(number))
+        bot.store.begin_turn(own, question(number))
 
     def numbers(turns: list[TurnRow]) -> list[int]:
         return [turn.number for turn in turns]
@@ -270,7 +270,7 @@ def test_a_summary_that_is_taken_is_in_the_context(bot: Agent) -> None:
 @given(text=st.text(st.characters(exclude_categories=()), max_size=40))
 def test_any_text_comes_back_as_it_went_in(bot: Agent, text: str) -> None:
     own = bot.store.create_session("ko", 0.3).id
-    number = bot.store.accept_turn(own, text)
+    number = bot.store.begin_turn(own, text).number
     bot.store.finish_turn(own, number, Finished("done", text, [{"a": text}], steps=[{text: [text]}]))
     row = bot.store.turn(own, number)
     assert row is not None
@@ -299,7 +299,7 @@ def test_a_session_that_no_database_can_name_is_not_there(bot: Agent, name: str)
         lambda: store.rename_session(name, "x"),
         lambda: store.set_rate(name, 0.3),
         lambda: store.put_away(name),
-        lambda: store.accept_turn(name, "x"),
+        lambda: store.begin_turn(name, "x"),
         lambda: store.tree.copy(name, 1),
         lambda: ledger.add(name, [1], 0.3, "ready"),
         lambda: portable.render_session_json(store, name),

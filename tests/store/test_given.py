@@ -36,7 +36,9 @@ def given(*numbers: int) -> list[GivenTurn]:
 
 def asked(store: Store, own: str, *numbers: int) -> None:
     for number in numbers:
-        store.finish_turn(own, store.accept_turn(own, f"물음 {number}"), Finished("done", f"대답 {number}", tokens=5))
+        store.finish_turn(
+            own, store.begin_turn(own, f"물음 {number}").number, Finished("done", f"대답 {number}", tokens=5)
+        )
 
 
 def questions(store: Store, own: str) -> list[str]:
@@ -62,7 +64,7 @@ def test_they_are_finished_turns_of_their_time_and_marked_given(store: Store, ow
     ]
     assert {(turn.status, turn.given, turn.started, turn.finished) for turn in turns} == {("done", True, AT, AT)}
     assert [message["type"] for message in turns[0].messages or []] == ["human", "ai"]
-    assert store.accept_turn(own, "다음") == 3
+    assert store.begin_turn(own, "다음").number == 3
     latest = store.turn(own, 3)
     assert latest is not None
     assert not latest.given

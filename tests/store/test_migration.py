@@ -156,7 +156,7 @@ def test_system_prompts_of_imported_conversations_are_marked(old: str, engine: E
         insert(connection, "session_options", role | {"session_id": "old"}, role | {"session_id": "own"})
     store = Store(old)
     store.tree.begin("old", 1, "다른 질문")
-    store.accept_turn("own", "질문")
+    store.begin_turn("own", "질문")
     assert [store.turns(each)[-1].has_foreign for each in ("old", "own")] == [True, False]
     store.close()
 
@@ -233,7 +233,7 @@ def tell_story(store: Store) -> None:
     worlds.put_vectors(world.id, "episode", "e5", [(node.id, 200, b"ab")])
     worlds.create("빈 세계", "ko")
     session = store.create_session("ko", 0.3)
-    store.finish_turn(session.id, store.accept_turn(session.id, "대화의 질문"), Finished("done", "대화의 답"))
+    store.finish_turn(session.id, store.begin_turn(session.id, "대화의 질문").number, Finished("done", "대화의 답"))
 
 
 def part_stories(connection: Connection) -> None:

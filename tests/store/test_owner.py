@@ -115,7 +115,7 @@ def opened_world(database: str = IN_MEMORY) -> Iterator[World]:
     owner.undelivered.note(own, "0" * 16)
     for number in (1, 2, 3):
         owner.attachments.add(own, [(f"{number}.pdf", f"key-{number}")])
-        owner.accept_turn(own, f"{PRIVATE} {number}")
+        owner.begin_turn(own, f"{PRIVATE} {number}")
         owner.finish_turn(own, number, Finished("done", f"{PRIVATE} answer", messages=said(number), tokens=3))
     (past, *_) = owner.turn_index.missing([own], "rules", 1)
     owner.turn_index.put([NewRow(past, b"v", b"w")], "rules")
@@ -458,7 +458,7 @@ def test_a_name_is_unique_for_its_user_only(world: World) -> None:
 def test_a_narrowed_key_knows_what_it_made_and_its_user_knows_all(world: World) -> None:
     narrow = world.store.narrow("key")
     own = narrow.create_session("en", 0.3, alias="mine")
-    narrow.accept_turn(own.id, "Hello")
+    narrow.begin_turn(own.id, "Hello")
     assert [session.id for session in narrow.sessions()] == [own.id]
     assert narrow.find_session("mine") == narrow.session(own.id)
     assert world.store.narrow("other").find_session("mine") is None
@@ -497,7 +497,7 @@ def test_everyones_store_creates_nothing(world: World) -> None:
 def test_everyones_store_sees_all_users(world: World) -> None:
     other = world.store.of("other")
     own = other.create_session("ko", 0.3).id
-    other.accept_turn(own, "hello")
+    other.begin_turn(own, "hello")
     assert {each.id for each in world.store.everyone.sessions()} == {own, world.session.id}
     assert world.store.everyone.session(own).owner == "other"
     for opened in (other, world.store):

@@ -86,7 +86,7 @@ def test_a_file_goes_into_every_database(exported: str, database: str | None, tm
     (made,) = portable.import_conversations(store, exported.encode(), LIMIT, len).sessions
     assert without_id(portable.render_session_json(store, made)) == without_id(exported)
     assert [turn.number for turn in store.turns(store.tree.copy(made, 3))] == [1, 2, 3]
-    store.accept_turn(made, "새 질문")
+    store.begin_turn(made, "새 질문")
     assert store.set_model_title(made, "x") is False
     assert store.search("새 질")[0].number == 8
     store.close()
@@ -168,7 +168,7 @@ TEXTS = st.text(st.characters(codec=None, exclude_categories=()), max_size=60).f
 @effort(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_every_text_comes_back_character_by_character(store: Store, asked: str, answer: str, title: str) -> None:
     own = store.create_session("en", 0.3).id
-    number = store.accept_turn(own, asked)
+    number = store.begin_turn(own, asked).number
     store.finish_turn(own, number, Finished("failed", answer, error=None, steps=[]))
     exported = portable.render_session_json(store, own)
     (made,) = portable.import_conversations(store, exported.encode(), LIMIT, len).sessions
@@ -183,7 +183,7 @@ def test_every_text_comes_back_character_by_character(store: Store, asked: str, 
 @pytest.mark.parametrize("odd", ["\x00", "\ud800", "끝\udfff", "\ue0f0", "\u2028", "﻿", "\r\n"])
 def test_odd_characters_survive(store: Store, odd: str) -> None:
     own = store.create_session("en", 0.3).id
-    store.finish_turn(own, store.accept_turn(own, f"a{odd}b"), Finished("failed", odd))
+    store.finish_turn(own, store.begin_turn(own, f"a{odd}b").number, Finished("failed", odd))
     (made,) = portable.import_conversations(
         store, portable.render_session_json(store, own).encode(), LIMIT, len
     ).sessions
@@ -317,7 +317,7 @@ def test_a_write_that_fails_leaves_nothing(other: Agent, exported: str, monkeypa
 
 def test_a_number_that_json_cannot_hold_is_written_as_text(store: Store) -> None:
     own = store.create_session("ko", 0.3).id
-    store.accept_turn(own, "질문")
+    store.begin_turn(own, "질문")
     odd = {"call": "c", "name": "t", "arguments": {"n": float("inf")}, "result": "", "ok": True, "seconds": 0.1}
     store.finish_turn(own, 1, Finished("done", "답", steps=[odd]))
     assert json.loads(portable.render_session_json(store, own))["turns"][0]["steps"][0]["arguments"] == {"n": "inf"}
@@ -354,9 +354,11 @@ def test_a_transcript_tells_turns_tools_feedback_and_summaries(tmp_path: Path) -
 
 def test_a_transcript_says_how_a_turn_ended_and_holds_no_odd_characters(store: Store) -> None:
     own = store.create_session("en", 0.3).id
-    store.finish_turn(own, store.accept_turn(own, "a\x00b\ud800"), Finished("failed", error={"message": "No\nway"}))
-    store.finish_turn(own, store.accept_turn(own, "q"), Finished("stopped", "```python\nx = 1"))
-    store.accept_turn(own, "q")
+    store.finish_turn(
+        own, store.begin_turn(own, "a\x00b\ud800").number, Finished("failed", error={"message": "No\nway"})
+    )
+    store.finish_turn(own, store.begin_turn(own, "q").number, Finished("stopped", "```python\nx = 1"))
+    store.begin_turn(own, "q")
     told = render_transcript(store, own, "en", UTC, lambda error: f"In words: {error['message']}")
     assert "No answer: In words: No way" in told
     told = render_transcript(store, own, "en", UTC)

@@ -16,7 +16,7 @@ ANSWER = f"Yes: **bold**, a [link](javascript:alert(1)) and\n\n{TABLE}\n\n```pyt
 
 def render(store: Store, question: str = QUESTION, answer: str = ANSWER) -> str:
     session = store.create_session("en", 0.3).id
-    store.accept_turn(session, question)
+    store.begin_turn(session, question)
     store.finish_turn(session, 1, Finished("done", answer, messages=[], tokens=3))
     return render_web_page(render_transcript(store, session, "en", images=()), "en")
 
@@ -59,7 +59,7 @@ def test_a_title_with_tags_is_text(store: Store) -> None:
 def test_no_code_block_swallows_what_follows(store: Store, answer: str) -> None:
     page = render(store, "Hello", answer)
     session = store.sessions()[0].id
-    store.accept_turn(session, "next")
+    store.begin_turn(session, "next")
     store.finish_turn(session, 2, Finished("done", "fine", messages=[], tokens=3))
     page = render_web_page(render_transcript(store, session, "en", images=()), "en")
     assert "<h2>Turn 2" in page
@@ -71,7 +71,7 @@ def test_the_images_of_a_question_are_in_the_page(store: Store) -> None:
         session, [("map [old].png", StoredImage("image/png", b"pixels")), ("b.png", StoredImage("image/png", b"x"))]
     )
     store.attachments.add(session, [("notes.md", "0123")])
-    store.accept_turn(session, "Where?")
+    store.begin_turn(session, "Where?")
     store.finish_turn(session, 1, Finished("done", "Here.", messages=[], tokens=3))
     images = load_page_images(store, session)
     page = render_web_page(render_transcript(store, session, "en", images=images), "en", images)

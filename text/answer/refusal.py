@@ -37,5 +37,5 @@ def is_refusal(answer: str, question: str) -> bool:
 
 def is_refused_question(question: str, answer: str) -> bool:
     """Returns whether a turn says nothing: the user only asked, and the answer only refuses."""
-    asks = all(part.rstrip().endswith(("?", "？")) for part in sentence.split_sentences(question))
+    asks = all(sentence.ends_in_question_mark(part) for part in sentence.split_sentences(question))
     return asks and is_refusal(answer, question)

@@ -7,12 +7,14 @@ The groups of a pattern name the parts of a phrase: ``year``, ``of_month`` («ne
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from text.clean import collapse_spaces
 from text.date import when
 from text.hangul import SSANGSIOT, list_ending_syllables
+from text.language import has_korean
+from text.word_table import read_table_section
 
 _TABLE = Path(__file__).parents[1] / "word" / "day.txt"
 _IRREGULAR = (
@@ -35,14 +37,18 @@ def read_parts(match: re.Match[str]) -> dict[str, str]:
 
 def normal_form(word: str) -> str:
     """Returns a word as the table has it: a Korean one without spaces."""
-    lowered = " ".join(word.casefold().replace("’", "'").split())
-    return lowered.replace(" ", "") if re.search("[가-힣]", lowered) else lowered
+    lowered = collapse_spaces(word.casefold().replace("’", "'"))
+    return lowered.replace(" ", "") if has_korean(lowered) else lowered
 
 
 @cache
 def read_meanings(section: str) -> dict[str, str]:
     """Returns the meaning of every word of one section of the table."""
-    return {normal_form(word.replace("_", " ")): meaning for meaning, words in _read_lines(section) for word in words}
+    return {
+        normal_form(word.replace("_", " ")): meaning
+        for meaning, words in read_table_section(_TABLE, section)
+        for word in words
+    }
 
 
 def _list_korean() -> dict[str, str]:
@@ -123,17 +129,9 @@ def _list_tenses() -> dict[str, str]:
     }
 
 
-def _read_lines(section: str) -> Iterator[tuple[str, list[str]]]:
-    """Yields the meanings of one section of the table, with their words."""
-    for line in _TABLE.read_text("utf-8").partition(f"[{section}]\n")[2].partition("\n[")[0].splitlines():
-        if line and not line.startswith("#"):
-            meaning, _, words = line.partition(": ")
-            yield meaning, words.split()
-
-
 def _build_word_pattern(section: str, script: str) -> str:
     """Returns a pattern of the Korean («ko») or English («en») words of a section, the longest first."""
-    words = [word for _, found in _read_lines(section) for word in found]
-    chosen = [word for word in words if bool(re.search("[가-힣]", word)) == (script == "ko")]
+    words = [word for _, found in read_table_section(_TABLE, section) for word in found]
+    chosen = [word for word in words if has_korean(word) == (script == "ko")]
     space = r"\s?" if script == "ko" else r"\s+"
     return "|".join(space.join(map(re.escape, word.split("_"))) for word in sorted(chosen, key=len, reverse=True))

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
 
+from text.clean import collapse_spaces
+
 _SCALE = {"십": 10, "백": 100, "천": 1000, "만": 10**4, "억": 10**8, "조": 10**12}
 _ENGLISH_SCALE = {
     "thousand": 10**3,
@@ -149,7 +151,7 @@ def find_spelled_numbers(text: str) -> Iterator[Number]:
 
 def parse_number_word(text: str) -> int | None:
     """Returns the number that a text is in words, up to a hundred: ``서른두``, ``이십``, ``twenty-five``."""
-    return _build_number_words().get(" ".join(text.lower().replace("-", " ").split()))
+    return _build_number_words().get(collapse_spaces(text.lower().replace("-", " ")))
 
 
 @cache

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from text.clean import collapse_spaces
+
 NAME_CHARS = 80
 WORD_CHARS = 40
 MOST_ENTRIES = 20
@@ -60,7 +62,7 @@ def read_name_value(value: Any, longest: int = NAME_CHARS) -> str:
         raise ValueRefusal("control")
     if len(text) > longest:
         raise ValueRefusal("too_long", size=len(text), limit=longest)
-    return " ".join(text.split())
+    return collapse_spaces(text)
 
 
 def read_name_values(value: Any) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Literal
 
 from store.world.record import DEAD, HELD, LOST, Changes, Character, LeftOutName, PlayerItem
-from text.clean import clean_text
+from text.clean import clean_text, collapse_spaces
 from world.block.count import MOST_COUNT
 from world.block.time import read_story_time
 from world.block.value import MOST_HP, NAME_CHARS, WORD_CHARS
@@ -101,7 +101,7 @@ def _correct_relation(
 
 
 def _check_text(text: str, longest: int) -> str:
-    plain = " ".join(clean_text(text).split())
+    plain = collapse_spaces(clean_text(text))
     if not plain or len(plain) > longest:
         raise Unfit(f"The value has {len(plain)} characters; 1 to {longest} are allowed.")
     return plain

@@ -10,6 +10,7 @@ from langchain_core.messages import AIMessage
 from store.world.change import PARTS
 from store.world.change import build_plain_changes as plain_changes
 from store.world.record import Changes, FindingKind, LoreEntry, StoryFinding, StoryNode, World
+from text.clean import collapse_spaces
 from text.fold import fold_name
 from text.language import Language
 from world.curator.notebook import Unfit
@@ -95,7 +96,7 @@ class Desk:
             raise Unfit("The user has dismissed this: it is intended. Do not report it; note in the memory that it is.")
         if not is_new_contradiction([*self.earlier, *self.notes], kind, subject):
             raise Unfit("This is reported already.")
-        self.notes.append(NotedFinding(kind, " ".join(subject.split()), text.strip()))
+        self.notes.append(NotedFinding(kind, collapse_spaces(subject), text.strip()))
 
     def mend(self, subject: str, reason: str, old: Changes, new: Changes) -> None:
         """Puts a table right. Raises ``Unfit`` where the user has undone the same, or without a reason."""
@@ -104,7 +105,7 @@ class Desk:
         undone = {(one.subject, str((one.mend or {}).get("new"))) for one in self.intended_findings if one.mend}
         if (subject, str(plain_changes(new))) in undone:
             raise Unfit("The user has undone this. Leave it.")
-        self.mends.append(Mend(subject, " ".join(reason.split()), old, new))
+        self.mends.append(Mend(subject, collapse_spaces(reason), old, new))
         self.state = self.state.after(new, self.state.turn)
 
     def shorten(self, text: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from text.clean import clean_text
+from text.clean import clean_text, collapse_spaces
 from text.cut import cut_graphemes
 
 LIMIT = 1500
@@ -50,7 +50,7 @@ def check_memory_text(text: str) -> str:
 
 def with_event(memory: str, turn: int, description: str) -> str:
     """Returns the memory with one more planned event, a line of its own. Raises ``Unfit``."""
-    text = " ".join(description.split())
+    text = collapse_spaces(description)
     if any(one.text == text for one in read_planned_events(memory)):
         raise Unfit("This event is planned already.")
     return check_memory_text(f"{memory}\n- [{turn}] {text}")

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
 from store.world.record import StoryNode, World
+from text.clean import collapse_spaces
 from text.fold import fold_name
 from world.book.model import Card
 from world.file.file import Files
@@ -101,9 +102,9 @@ def _number_greeting(first: str | None, card: Card | None, player: str) -> int |
     """Returns the number of the card's greeting that a story began with; None where it is none of them."""
     if first is None or card is None:
         return None
-    names, said = Names(player, card.short_name), " ".join(first.split())
+    names, said = Names(player, card.short_name), collapse_spaces(first)
     known = ((text, names.fill(text)) for text in card.greetings)
-    return next((at for at, forms in enumerate(known) if said in (" ".join(one.split()) for one in forms)), None)
+    return next((at for at, forms in enumerate(known) if said in (collapse_spaces(one) for one in forms)), None)
 
 
 def _list_sources(card: Card | None, files: Files, names: Names) -> dict[Source, str]:

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from model.embedding import Vectors
 from store.world.record import Episode, LoreEntry, StoryNode, World
+from text.clean import collapse_spaces
 from text.language import Language
 from world.book.format import with_rule
 from world.book.model import Card
@@ -31,7 +32,7 @@ takes about a millisecond for each, and the user waits for it; names are looked 
 
 def cut_query_text(question: str) -> str:
     """Returns the end of a message, where it says what happens next, as far as it is compared by vector."""
-    return cut_to_budget(" ".join(question.split()), ASKED, "end").text
+    return cut_to_budget(collapse_spaces(question), ASKED, "end").text
 
 
 class SourceRows(Protocol):
@@ -72,16 +73,12 @@ class Source:
         state: StoryState,
         question: str,
         query: Vectors | None,
-        *,
-        story: str = "",
-        late: int = 0,
         before: int | None = None,
     ) -> Given:
-        """Returns what the prompt of the turn after ``node`` is made from.
+        """Returns what the prompt of the turn after ``node`` is made from, as far as rows and files tell it.
 
-        ``query``: the question's vector; without it, entries and episodes are not compared with the question. ``late``:
-        how many turns up to ``node`` are not in ``state`` yet. ``before``: the first turn whose words stand in the
-        prompt themselves.
+        ``query``: the question's vector; without it, entries and episodes are not compared with the question.
+        ``before``: the first turn whose words stand in the prompt themselves.
         """
         with rows.together() as read:
             revision = read.revision(world.id)
@@ -97,11 +94,9 @@ class Source:
             cosines,
             episodes,
             self.files.all(world.id, node.session if node is not None else ""),
-            story,
-            self._instruction(world.language),
-            node.id if node else 0,
-            self._budgets,
-            late,
+            instruction=self._instruction(world.language),
+            node=node.id if node else 0,
+            budgets=self._budgets,
             names=self._names(world),
         )
 

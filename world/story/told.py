@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from model.call.message_form import SYSTEM
+from text.clean import collapse_spaces
 from world.story.persona import find_persona_name
 
 SPOKEN = ("user", "assistant")
@@ -57,7 +58,7 @@ class ToldStory:
         if self.before:
             joined = [f"{self.before}\n\n{one}" for one in spoken]
             forms = [*joined[:1], f"{self.before}{shown}", *joined[1:], *(spoken if self.tools else ())]
-        return tuple({" ".join(form.split()): form for form in reversed(forms)}.values())[::-1]
+        return tuple({collapse_spaces(form): form for form in reversed(forms)}.values())[::-1]
 
 
 def build_told_story(lines: Sequence[StoryMessage]) -> ToldStory:

@@ -21,6 +21,7 @@ from component.world.view import WorldView, open_world
 from errors import WorldUnknown
 from store.world.record import World
 from store.world.worlds import DEFAULT_PLAYER, NAME_CHARS
+from text.clean import collapse_spaces
 from world.beginning import add_book_to_world, book_of, create_story_world, from_book, measure_lore, room_for
 from world.book import FORMATS, Book, Format, read_book, write_book
 from world.book.field import BookProblem
@@ -94,7 +95,7 @@ def _draw_player_field(words: Words) -> str:
     """Draws the field for the name of the user's character in a new world."""
     label, default = words("world.player"), DEFAULT_PLAYER[words.language]
     name = st.text_input(label, key="world-import-player", placeholder=default, max_chars=NAME_CHARS)
-    return " ".join((name or "").split()) or default
+    return collapse_spaces(name or "") or default
 
 
 def _add_book(engine: WorldEngine, book: Book, world: World, whole: bool | None) -> None:

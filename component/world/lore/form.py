@@ -11,11 +11,12 @@ import streamlit as st
 
 from component.page.view import try_page_action
 from component.widget.markdown import escape_markdown
-from component.world.correction import NAME_CHARS, set_field_default, typed_name
+from component.world.correction import set_field_default
 from component.world.lore.rule_text import summarize_rule
 from component.world.view import WorldView
 from errors import Empty, TooLong
 from store.world.record import LAYERS, LoreEntry
+from store.world.worlds import NAME_CHARS, clean_name
 from text.clean import clean_text
 from world.lore.rule import NO_RULE, is_keyed, rule_of
 
@@ -97,16 +98,16 @@ def apply_lore_fields(one: LoreEntry, fields: dict[str, Any]) -> LoreEntry:
         raise Empty(what="content")
     if len(content) > CONTENT_CHARS:
         raise TooLong(what="content", size=len(content), limit=CONTENT_CHARS)
-    keys = dict.fromkeys(typed_name(key, "keyword") for key in _split_keys(fields["keys"] or ""))
+    keys = dict.fromkeys(clean_name(key, "keyword") for key in _split_keys(fields["keys"] or ""))
     location, category = fields["location"] or "", fields["category"] or ""
     return replace(
         one,
-        keyword=typed_name(fields["keyword"] or "", "keyword"),
+        keyword=clean_name(fields["keyword"] or "", "keyword"),
         keys=tuple(keys)[:MOST_KEYS],
         content=content,
         layer=fields["layer"],
-        location=typed_name(location, "place") if location.strip() else "",
-        category=typed_name(category, "category") if category.strip() else "",
+        location=clean_name(location, "place") if location.strip() else "",
+        category=clean_name(category, "category") if category.strip() else "",
         enabled=bool(fields["enabled"]),
         rule=_choose_lore_rule(one, keyed=fields["activation"] == "keyed"),
     )

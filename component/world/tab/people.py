@@ -11,19 +11,18 @@ from component.page.catalogue import Words
 from component.page.view import store_page_error
 from component.widget.markdown import escape_markdown
 from component.world.correction import (
-    NAME_CHARS,
     draw_pages,
     place_of,
     set_field_default,
     slice_list_page,
     store_correction,
-    typed_name,
 )
 from component.world.tab.naming import draw_further_names, draw_name_questions
 from component.world.view import WorldView
 from errors import GieokError
 from store.world.record import DEAD, HELD, LOST, UNKNOWN_TIME, Changes, Character, PlayerItem, StoryTime
-from text.clean import clean_text
+from store.world.worlds import NAME_CHARS, clean_name
+from text.clean import clean_text, collapse_spaces
 from text.fold import fold_text
 from world.block.count import MOST_COUNT
 from world.block.time import read_story_time
@@ -157,8 +156,8 @@ def _save_person(shown: WorldView, one: Character, typed: str) -> None:
     place, code = (st.session_state.get(f"{typed}-{field}") for field in ("place", "status"))
     hp = st.session_state.get(f"{typed}-hp")
     try:
-        place = typed_name(place, "place") if place else ""
-        code = typed_name(code, "status") if code else ALIVE
+        place = clean_name(place, "place") if place else ""
+        code = clean_name(code, "status") if code else ALIVE
     except GieokError as error:
         store_page_error(error)
         return
@@ -183,7 +182,7 @@ def _save_person(shown: WorldView, one: Character, typed: str) -> None:
 
 def _read_typed_time(text: str) -> StoryTime:
     """Returns the time that was typed; an empty field says that nobody knows it."""
-    plain = " ".join(clean_text(text).split())
+    plain = collapse_spaces(clean_text(text))
     return read_story_time(plain) if plain else UNKNOWN_TIME
 
 
@@ -278,7 +277,7 @@ def _store_item_change(shown: WorldView, changes: Changes) -> None:
 
 def _add_player_item(shown: WorldView, typed: str) -> None:
     try:
-        name = typed_name(st.session_state.get(typed) or "", "item")
+        name = clean_name(st.session_state.get(typed) or "", "item")
     except GieokError as error:
         store_page_error(error)
         return

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from graph.turn.agent import Agent
-from graph.turn.event import Ended
+from graph.turn.event import Done, Ended, TurnQuestions
 from graph.turn.request import Request
+from server.request.client_call import usage_of
 from server.request.conversation import ClientMessage, plan_client_turn, prepare_turn_request
 from server.request.resend import build_delivery, find_known_end, mark_first_message, take_up
 from server.request.running import BegunRequest, Emit, Work
-from store.turn.question import UserAnswer
+from store.turn.question import UserAnswer, parse_user_question
 
 
 def build_message_work(agent: Agent, text: str, session: str) -> Work:
@@ -23,18 +24,29 @@ def build_message_work(agent: Agent, text: str, session: str) -> Work:
         planned = plan_client_turn(agent, [ClientMessage("user", text)], session or None)
         mark = mark_first_message(planned)
         planned = take_up(agent, planned, mark)
-        if planned.request.kind == "again" and (known := find_known_end(agent, planned.request)):
+        known = _find_resent_end(agent, planned.request) if planned.request.kind == "again" else None
+        if known is not None:
             deliver = build_delivery(agent, planned.request.session)
             emit(BegunRequest(planned.request.session, known.turn, planned.fit, deliver=deliver))
             return known
-        request = replace(prepare_turn_request(agent, planned), asks=True)
+        request = replace(prepare_turn_request(agent, planned), asks=True, waits=mark)
         number = request.number or agent.store.session(request.session).turn_count + 1
-        agent.store.undelivered.note(request.session, mark or str(number))
         deliver = build_delivery(agent, request.session)
         emit(BegunRequest(request.session, number, planned.fit, deliver=deliver))
         return agent.turn(request, stop, emit)
 
     return run
+
+
+def _find_resent_end(agent: Agent, request: Request) -> Done | TurnQuestions | None:
+    """Returns what the client of a message that is sent again gets without another run: the answer that it missed, or
+    the questions with which the turn waits for its user."""
+    known = find_known_end(agent, request)
+    turn = agent.store.turn(request.session, request.number) if known is None else None
+    if turn is None or turn.status != "waiting":
+        return known
+    questions = tuple(map(parse_user_question, turn.questions or ()))
+    return TurnQuestions(turn.number, questions, turn.answer or "", usage_of(turn))
 
 
 def build_resume_work(agent: Agent, session: str, answers: Mapping[str, UserAnswer]) -> Work:

@@ -19,6 +19,8 @@ from zoneinfo import available_timezones
 from babel import Locale
 from babel.core import get_global
 
+from text.word_table import read_table_section
+
 _TABLE = Path(__file__).with_suffix(".txt")
 _LONGEST = 4
 """Words of the longest name that is looked up."""
@@ -168,6 +170,4 @@ def _load_zone_section(section: str) -> dict[str, str]:
 
 def _iter_section_pairs(section: str) -> Iterator[tuple[str, str]]:
     """Yields the names of one section of ``zone.txt``, with their zones."""
-    for line in _TABLE.read_text("utf-8").partition(f"[{section}]\n")[2].partition("\n[")[0].splitlines():
-        zone, _, names = line.partition(": ")
-        yield from ((name, zone) for name in names.split() if not line.startswith("#"))
+    return ((name, zone) for zone, names in read_table_section(_TABLE, section) for name in names)

@@ -181,8 +181,8 @@ def make_turn_memory_tools(
         """Returns the lines of memory about the query, then the turns; lines have no day, so a day leaves them out."""
         known = "" if day or conversation else _recalled_lines(engine, session, query, native)
         room, frame = min(past_turns.ROOM, profile.past_tokens), past_turns.frame_of(profile, cites)
-        search = partial(past_turns.recall_past, engine, session, query, number, shown=shown(), room=room, frame=frame)
-        found = search(day=day, conversation=conversation)
+        asked = past_turns.PastQuery(query, number, day, conversation, shown())
+        found = past_turns.recall_past(engine, session, asked, room, frame)
         if known and not found.items:
             return RecalledTurns(known)
         return replace(found, text="\n".join(text for text in (known, found.text) if text))

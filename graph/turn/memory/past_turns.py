@@ -54,6 +54,7 @@ from store import Session
 from store.search.turn_index import AT_ONCE, NewRow, PastTurn, TurnKey
 from text.answer.cited_turn import strip_marks
 from text.answer.refusal import is_refusal
+from text.clean import collapse_spaces
 from text.fence import fence_text
 from text.fold import fold_text
 
@@ -154,35 +155,35 @@ def search_past_turns(
             yield PastTurnHit(turn, each.score)
 
 
-def recall_past(
-    engine: TurnEngine,
-    session: Session,
-    query: str,
-    before: int,
-    *,
-    day: str = "",
-    conversation: str = "",
-    shown: Collection[TurnKey] = (),
-    room: int = ROOM,
-    frame: Frame = CITED,
-) -> RecalledTurns:
-    """Returns what was said before turn ``before`` about the query, as text for a model of at most ``room`` tokens; a
-    sentence that nothing was found otherwise.
+@dataclass(frozen=True, slots=True)
+class PastQuery:
+    """What the model asks of the past. ``before``: the turn in which it asks; only earlier ones are found. ``day``: the
+    beginning of an ISO date («2026-03»). ``conversation``: a part of the title of another conversation. ``shown``:
+    turns that the prompt shows already; they come no second time, and the marks count on from them."""
 
-    ``day``: the beginning of an ISO date («2026-03»). ``conversation``: a part of the title of another conversation.
-    ``shown``: turns that the prompt shows already; they come no second time, and the marks count on from them;
-    ``frame``: as ``frame_of`` says. Raises ``EmbeddingFailed``.
-    """
-    hits = [hit for hit in search_past_turns(engine, session.id, query, before) if hit.turn.key not in shown]
+    text: str
+    before: int
+    day: str = ""
+    conversation: str = ""
+    shown: Collection[TurnKey] = ()
+
+
+def recall_past(
+    engine: TurnEngine, session: Session, query: PastQuery, room: int = ROOM, frame: Frame = CITED
+) -> RecalledTurns:
+    """Returns what earlier turns say about the query, as text for a model of at most ``room`` tokens; a sentence that
+    nothing was found otherwise. ``frame``: as ``frame_of`` says. Raises ``EmbeddingFailed``."""
+    found = search_past_turns(engine, session.id, query.text, query.before)
+    hits = [hit for hit in found if hit.turn.key not in query.shown]
     entries = [
         entry
-        for entry in _make_entries(engine, session, hits, query, SIDE_TOKENS)
-        if entry.day.startswith(day) and fold_text(conversation) in fold_text(entry.title)
+        for entry in _make_entries(engine, session, hits, query.text, SIDE_TOKENS)
+        if entry.day.startswith(query.day) and fold_text(query.conversation) in fold_text(entry.title)
     ]
     chosen = choose_entries(FoundPast(tuple(entries), room=room, frame=frame), (), session.language, estimate_tokens)
     if not chosen:
-        return RecalledTurns(render_prompt("recall_none", session.language, query=query))
-    text = render_entries(chosen, session.language, frame, first=len(shown) + 1)
+        return RecalledTurns(render_prompt("recall_none", session.language, query=query.text))
+    text = render_entries(chosen, session.language, frame, first=len(query.shown) + 1)
     return RecalledTurns(text, any(entry.foreign for entry in chosen), tuple(entry.item for entry in chosen))
 
 
@@ -237,7 +238,7 @@ def _side_tokens(profile: Profile) -> int:
 
 def _flatten_turn_text(text: str) -> str:
     """Returns a text in one line, so that it can neither end the frame nor begin another turn."""
-    return " ".join(fence_text(text, "turns").split())
+    return collapse_spaces(fence_text(text, "turns"))
 
 
 # --- after the answer ---------------------------------------------------------------------------

@@ -70,6 +70,11 @@ def write_element(tag: str, text: str) -> str:
     return f"<{tag}>{inner}</{tag}>" if inner.replace("<br>", "") else ""
 
 
+def write_slide_heading(number: int, title: str) -> str:
+    """Returns the number of a slide, with its title where it has one, as a heading in HTML."""
+    return write_element("h2", f"{number}. {title}" if title else f"{number}.")
+
+
 def write_cell(inner: str, columns: int, rows: int) -> str:
     """Returns a table cell in HTML that spans so many columns and rows."""
     spans = f' colspan="{columns}"' if columns > 1 else ""

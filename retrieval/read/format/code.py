@@ -9,6 +9,7 @@ from pathlib import PurePath
 from retrieval.read.escaped import escape_heading
 from retrieval.read.format.loaded import Loaded, decode_file
 from retrieval.read.format.notebook import write_code
+from text.clean import collapse_spaces
 
 _LANGUAGES = """
 .py .pyi .js .mjs .jsx .ts .tsx .vue .svelte .java .kt .scala .groovy .go .rs .c .h .cc .cpp .hpp .cs .swift .rb .php
@@ -48,4 +49,4 @@ def _find_heading(part: str) -> str:
     definition = _BEGINS.search(part)
     lines = part[definition.start() :].split("\n") if definition else part.split("\n")
     said = next((line for line in lines if re.search(r"\w", line)), "")
-    return escape_heading(" ".join(said.split()).rstrip("{:( ")) or "–"
+    return escape_heading(collapse_spaces(said).rstrip("{:( ")) or "–"

@@ -19,7 +19,7 @@ from retrieval.read.escaped import escape_blocks, escape_heading
 from retrieval.read.format.loaded import Loaded, decode_file
 from retrieval.read.format.page_frame import drop_frame
 from retrieval.read.format.page_table import settle_tables
-from text.clean import clean_text
+from text.clean import clean_text, collapse_spaces
 
 _HEADINGS = {f"h{level}" for level in range(1, 7)}
 _CHARSETS = {*aliases, *aliases.values()}
@@ -80,7 +80,7 @@ def _parse_page(name: str, html: str) -> Any:
 
 
 def _join_words(element: Any) -> str:
-    return " ".join("".join(element.itertext()).split()) if element is not None else ""
+    return collapse_spaces("".join(element.itertext())) if element is not None else ""
 
 
 def _find_main_part(page: Any) -> Any:
@@ -128,7 +128,7 @@ class _Markdown(MarkdownConverter):
         return bullet + re.sub(r"\n(?=[^\n])", "\n" + " " * len(bullet), text) + "\n" if text else "\n"
 
     def convert_img(self, el: Any, text: str, parent_tags: set[str]) -> str:
-        return _escape_inline_text(" ".join(str(el.get("alt", "")).split()), parent_tags)
+        return _escape_inline_text(collapse_spaces(str(el.get("alt", ""))), parent_tags)
 
     def convert_td(self, el: Any, text: str, parent_tags: set[str]) -> str:
         return str(super().convert_td(el, text.replace("|", r"\|"), parent_tags))  # type: ignore[misc]

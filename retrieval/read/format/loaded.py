@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from errors import DocumentBroken
-from text.clean import clean_text
+from text.clean import clean_text, collapse_spaces
 from text.decode import NoText, decode_text
 
 
@@ -76,7 +76,7 @@ _JUNK = re.compile(
 
 def own_title(title: str) -> str:
     """Returns the title that somebody gave a file; '' for one that a program wrote by itself."""
-    said = " ".join(clean_text(title.partition("\x00")[0]).split())
+    said = collapse_spaces(clean_text(title.partition("\x00")[0]))
     return "" if _JUNK.fullmatch(said) else said
 
 

@@ -14,9 +14,11 @@ from retrieval.read.format.archive import (
     parse_xml,
     write_cell,
     write_element,
+    write_slide_heading,
 )
 from retrieval.read.format.html import from_html
 from retrieval.read.format.loaded import Loaded, own_title
+from text.clean import collapse_spaces
 
 _LEFT_OUT = ("annotation", "annotation-end", "tracked-changes", "sequence-decls", "forms", "table-of-content")
 MOST_REPEATED = 100
@@ -46,10 +48,10 @@ def _write_odf_page(page: Any, number: int) -> str:
     title, blocks = "", list[str]()
     for element in page:
         if local_name(element) == "frame" and local_value(element, "class") == "title" and not title:
-            title = " ".join(_read_odf_text(element).split())
+            title = collapse_spaces(_read_odf_text(element))
         else:
             blocks += _write_odf_blocks(element)
-    return "".join([write_element("h2", f"{number}. {title}" if title else f"{number}."), *blocks])
+    return "".join([write_slide_heading(number, title), *blocks])
 
 
 def _write_odf_blocks(element: Any) -> Iterator[str]:

@@ -13,7 +13,7 @@ from retrieval.read.escaped import escape_blocks, escape_heading
 from retrieval.read.format.archive import local_name, parse_xml
 from retrieval.read.format.loaded import Loaded, Sheet, decode_file
 from retrieval.read.format.table import write_rows
-from text.clean import clean_text
+from text.clean import clean_text, collapse_spaces
 
 HEADINGS = 3
 """Keys down to this depth become headings; deeper ones are written before their values."""
@@ -123,7 +123,7 @@ def _write_outline(value: Any, path: tuple[str, ...], sheets: list[Sheet]) -> It
 
 
 def _write_below_key(key: str, value: Any, path: tuple[str, ...], sheets: list[Sheet]) -> Iterator[str]:
-    heading = escape_heading(" ".join(key.split())) or "–"
+    heading = escape_heading(collapse_spaces(key)) or "–"
     if len(path) < HEADINGS:
         yield f"{'#' * (len(path) + 1)} {heading}"
         yield from _write_outline(value, (*path, key), sheets)

@@ -7,6 +7,8 @@ import copy
 from collections.abc import Sequence
 from typing import Any
 
+from text.clean import collapse_spaces
+
 _BLOCKS = ("table", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "hr", "blockquote", "pre")
 LONG = 300
 """A cell with more letters than this is no cell of a table without a head."""
@@ -135,7 +137,7 @@ def _copy_cell(cell: Any, *, empty: bool) -> Any:
 
 def _join_head_cells(cells: Sequence[Any]) -> None:
     """Adds the texts of cells below to the first of them, each once."""
-    texts = dict.fromkeys(" ".join("".join(cell.itertext()).split()) for cell in cells)
+    texts = dict.fromkeys(collapse_spaces("".join(cell.itertext())) for cell in cells)
     for child in [*cells[0]]:
         cells[0].remove(child)
     cells[0].text = " ".join(filter(None, texts))

@@ -16,7 +16,7 @@ from retrieval.read.format.pdf_layout import Leveled, PageBlock, read_blocks
 from retrieval.read.format.pdf_letter import PageLine, Word, compute_body_size, join_lines, read_page_words, read_rules
 from retrieval.read.format.pdf_table import PageTable, find_ruled, is_box_inside
 from retrieval.read.format.picture_text import TOOL, find_tool, recognise_page
-from text.clean import clean_text
+from text.clean import clean_text, collapse_spaces
 
 LARGER = 1.12
 """Headings are at least this many times as large as the text."""
@@ -129,7 +129,7 @@ def _read_outline(document: Any) -> dict[int, dict[str, int]]:
     """Returns the headings of the file's outline with their levels by page; none for an outline of one entry."""
     entries: dict[int, dict[str, int]] = {}
     for mark in document.get_toc(max_depth=LEVELS + 1):
-        target, title = mark.get_dest(), " ".join(clean_text(mark.get_title()).split())
+        target, title = mark.get_dest(), collapse_spaces(clean_text(mark.get_title()))
         page = target.get_index() if target is not None else None
         if page is not None and title:
             entries.setdefault(page, {})[title] = min(mark.level + 1, LEVELS + 1)

@@ -9,6 +9,8 @@ from functools import cache
 from html import escape
 from typing import Any
 
+from text.clean import collapse_spaces
+
 TOOL = "Tesseract"
 DOTS = 300
 """The resolution in which a page is recognised, in dots per inch."""
@@ -41,4 +43,4 @@ def recognise_page(page: Any) -> str:
     image = b"P5 %d %d 255\n" % (picture.width, picture.height) + packed
     done = subprocess.run(command, input=image, capture_output=True, check=False)
     paragraphs = re.split(r"\n\s*\n", done.stdout.decode("utf-8", "replace"))
-    return "".join(f"<p>{escape(' '.join(text.split()))}</p>" for text in paragraphs if text.strip())
+    return "".join(f"<p>{escape(collapse_spaces(text))}</p>" for text in paragraphs if text.strip())

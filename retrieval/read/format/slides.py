@@ -15,9 +15,11 @@ from retrieval.read.format.archive import (
     read_relations,
     write_cell,
     write_element,
+    write_slide_heading,
 )
 from retrieval.read.format.html import from_html
 from retrieval.read.format.loaded import Loaded
+from text.clean import collapse_spaces
 
 _DECK = "ppt/presentation.xml"
 _TITLES = ("title", "ctrTitle")
@@ -44,13 +46,13 @@ def _read_slide(archive: zipfile.ZipFile, path: str, number: int) -> str:
     title, parts = "", list[str]()
     for kind, part in _iterate_slide_parts(parse_xml(archive.read(path))):
         if kind == "title" and not title:
-            title = " ".join(part.split())
+            title = collapse_spaces(part)
         else:
             parts.append(write_element("p", part) if kind == "title" else part)
     for kind, target in read_relations(archive, path).values():
         if kind in ("notesSlide", "diagramData") and target in archive.namelist():
             parts += [part for kind_, part in _iterate_slide_parts(parse_xml(archive.read(target))) if kind_ == "text"]
-    heading = write_element("h2", f"{number}. {title}" if title else f"{number}.")
+    heading = write_slide_heading(number, title)
     return heading + "".join(parts)
 
 

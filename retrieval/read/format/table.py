@@ -11,6 +11,7 @@ from errors import DocumentBroken, DocumentRowless
 from retrieval.read.escaped import escape_blocks, escape_heading
 from retrieval.read.format.loaded import Loaded, Sheet, decode_file
 from retrieval.read.split import PASSAGE, estimate_passage_tokens
+from text.clean import collapse_spaces
 from text.cut import cut_graphemes
 
 csv.field_size_limit(2**31 - 1)
@@ -65,7 +66,7 @@ def _write_row_groups(
 
 
 def _write_table_line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(' '.join(cell.split()).replace('|', chr(92) + '|') for cell in cells)} |"
+    return f"| {' | '.join(collapse_spaces(cell).replace('|', chr(92) + '|') for cell in cells)} |"
 
 
 def _parse_table_rows(name: str, text: str) -> list[tuple[int, list[str]]]:
@@ -107,7 +108,7 @@ def _render_row_section(
     """Returns a row as a section: its question, or its first cell, is the heading. Columns besides the answer stand
     below the answer."""
     remaining = dict(enumerate(cells))
-    heading = escape_heading(" ".join(remaining.get(asked or 0, "").split()))
+    heading = escape_heading(collapse_spaces(remaining.get(asked or 0, "")))
     answer = ""
     if asked is not None and answered is not None:
         answer, _ = _escape_cell(remaining.pop(answered, "")), remaining.pop(asked, "")

@@ -209,6 +209,26 @@ def test_a_client_that_cannot_ask_is_told_the_questions_and_a_new_message_is_a_n
     assert door.opened == []
 
 
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("name", ["", "s"])
+def test_a_message_that_is_sent_again_asks_the_same_questions(tmp_path: Path, era: Era, name: str) -> None:
+    """The client had left, or cannot ask; the turn waits, and nothing runs once more."""
+    arguments = {"text": "Open", "session": name}
+    with house(tmp_path, OPEN) as (server, door):
+        first, second = (
+            server.run(lambda client: client.call_tool("chat", arguments), era).structured_content for _ in range(2)
+        )
+        assert (second["session"], second["turn"]) == (first["session"], 1)
+        assert (first["status"], second["status"]) == ("waiting", "waiting")
+        assert second["questions"] == first["questions"]
+        user = User(accept(action="once"))
+        third = server.run(lambda client: client.call_tool("chat", arguments), era, elicitation_callback=user)
+        assert third.structured_content["answer"] == "현관 is open"
+        assert len(user.asked) == 1
+        assert not server.agent.store.tree.alternatives(first["session"], [1])
+    assert door.opened == ["현관"]
+
+
 # --- the sealed state of 2026-07-28 -------------------------------------------------------------
 
 

@@ -580,6 +580,14 @@ def test_a_call_that_ends_an_agent_s_work_ends_its_turn(
     assert sent == results[1] if results[1:] else "no result" in sent
 
 
+def test_a_call_of_a_tool_after_which_the_work_went_on_before_is_told_with_its_name(chat: Chat) -> None:
+    chat.service.upstream.add(CALL, called("weather", {"city": "Seoul"}), said("As you wish."))
+    chat.bring(chat.ask(ASKED, tool_choice="required"))
+    chat.bring(chat.take(chat.post(tool_choice="required")), "rain 9C")
+    assert chat.ask("Never mind that, please.")["content"] == "As you wish."
+    assert chat.turns[0].answer == 'weather({"city": "Seoul"})'
+
+
 def test_several_calls_at_once_are_told_with_their_names(chat: Chat) -> None:
     pair = Reply((*CALL.chunks[:-2], *again(called("weather", {"city": "Seoul"}, call="call_2")), *CALL.chunks[-2:]))
     chat.service.upstream.add(pair)

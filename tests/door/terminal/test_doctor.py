@@ -125,7 +125,7 @@ def test_a_file_of_ones_own_must_be_a_gguf(look: Callable[..., Found], tmp_path:
 
 def test_the_store_counts_its_sessions(look: Callable[..., Found], tmp_path: Path) -> None:
     store = Store(load_settings(data_dir=tmp_path / "data").database)
-    store.accept_turn(store.create_session("ko", 0.3).id, "안녕")
+    store.begin_turn(store.create_session("ko", 0.3).id, "안녕")
     store.close()
     assert look()["store"].data["sessions"] == 1
 

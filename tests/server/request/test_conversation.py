@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
-from errors import Empty, NoUserMessage, SessionDeleted, SessionUnknown
+from errors import Empty, NoUserMessage, SessionBusy, SessionDeleted, SessionUnknown
 from graph.tool.client_tool import RESULT_CHARS
 from graph.turn.agent import Agent
 from graph.turn.event import Done, Ended
@@ -376,7 +376,7 @@ def test_the_client_goes_back_to_an_older_answer(agent: Agent) -> None:
     session, known = talk(agent, "One?", "Two?")
     ask(agent, known[:1], "Two?")
     asked = ask(agent, known, "Three?")
-    assert (asked.session, asked.plan.fit, asked.plan.switch) == (session, "goes_on", (2, 0))
+    assert (asked.session, asked.plan.fit, asked.plan.request.switch) == (session, "goes_on", (2, 0))
     assert path(agent, session) == [*known, ("Three?", asked.answer)]
 
 
@@ -385,7 +385,7 @@ def test_the_client_changes_a_turn_behind_an_older_answer(agent: Agent) -> None:
     ask(agent, known[:1], "Two?")
     asked = ask(agent, known[:3], "Or five?")
     assert (asked.session, asked.plan.fit) == (session, "edited")
-    assert asked.plan.switch is not None
+    assert asked.plan.request.switch is not None
     assert path(agent, session) == [*known[:3], ("Or five?", asked.answer)]
     ask(agent, known[:1], "Two?")
     same = ask(agent, known[:3], "Four?")
@@ -563,7 +563,7 @@ def test_a_history_longer_than_is_compared_goes_on(agent: Agent) -> None:
 
 def test_a_failed_turn_is_run_again(agent: Agent) -> None:
     session, known = talk(agent, "One?")
-    number = agent.store.accept_turn(session, "Two?")
+    number = agent.store.begin_turn(session, "Two?").number
     agent.store.finish_turn(session, number, Finished("failed"))
     asked = ask(agent, known, "Two?")
     assert (asked.session, asked.plan.fit, asked.plan.request.kind) == (session, "again", "retry")
@@ -572,7 +572,7 @@ def test_a_failed_turn_is_run_again(agent: Agent) -> None:
 
 def test_a_failed_turn_that_the_client_left_out_is_answered_with_its_next_message(agent: Agent) -> None:
     session, known = talk(agent, "One?")
-    agent.store.finish_turn(session, agent.store.accept_turn(session, "Two?"), Finished("failed"))
+    agent.store.finish_turn(session, agent.store.begin_turn(session, "Two?").number, Finished("failed"))
     sent = [*messages(known, "Two?"), ClientMessage("user", "Hello?")]
     asked = run(agent, sent)
     assert (asked.session, asked.plan.fit) == (session, "edited")
@@ -581,14 +581,14 @@ def test_a_failed_turn_that_the_client_left_out_is_answered_with_its_next_messag
 
 def test_a_stopped_answer_is_known_as_far_as_it_came(agent: Agent) -> None:
     session, known = talk(agent, "One?")
-    agent.store.finish_turn(session, agent.store.accept_turn(session, "Two?"), Finished("stopped", "As far"))
+    agent.store.finish_turn(session, agent.store.begin_turn(session, "Two?").number, Finished("stopped", "As far"))
     asked = ask(agent, [*known, ("Two?", "As far")], "Go on?")
     assert (asked.session, asked.plan.fit) == (session, "goes_on")
     assert ask(agent, known, "Two?").plan.request.kind == "again"
 
 
 def stop(agent: Agent, session: str, question: str, answer: str) -> None:
-    agent.store.finish_turn(session, agent.store.accept_turn(session, question), Finished("stopped", answer))
+    agent.store.finish_turn(session, agent.store.begin_turn(session, question).number, Finished("stopped", answer))
 
 
 @pytest.mark.parametrize("kept", ["As far as", "As far  as\nit ", "As"])
@@ -684,7 +684,7 @@ def test_a_client_that_sends_its_message_alone_keeps_the_system_text(agent: Agen
 
 def test_a_message_alone_runs_a_failed_turn_again(agent: Agent) -> None:
     session = ask(agent, [], "One?", "mine").session
-    agent.store.finish_turn(session, agent.store.accept_turn(session, "Two?"), Finished("failed"))
+    agent.store.finish_turn(session, agent.store.begin_turn(session, "Two?").number, Finished("failed"))
     asked = ask(agent, [], "Two?", "mine")
     assert asked.plan.request.kind == "retry"
     assert len(path(agent, session)) == 2
@@ -692,7 +692,7 @@ def test_a_message_alone_runs_a_failed_turn_again(agent: Agent) -> None:
 
 def test_a_message_alone_answers_anew_the_turn_that_its_client_had_left(agent: Agent) -> None:
     session = ask(agent, [], "One?", "mine").session
-    agent.store.finish_turn(session, agent.store.accept_turn(session, "Two?"), Finished("stopped", "As far"))
+    agent.store.finish_turn(session, agent.store.begin_turn(session, "Two?").number, Finished("stopped", "As far"))
     asked = ask(agent, [], "Two?", "mine")
     assert asked.plan.request.kind == "again"
     assert [question for question, _ in path(agent, session)] == ["One?", "Two?"]
@@ -736,29 +736,38 @@ def test_two_requests_at_once_begin_a_conversation_each(agent: Agent, past: list
         assert path(agent, request.session) == [*past, ("One?", end.answer)]
 
 
+def run_late(agent: Agent, planned: TurnPlan, sent: list[ClientMessage], name: str | None = None) -> Ended:
+    """Runs a plan that another request has outdated, as the doors do: after a plan made anew."""
+    with pytest.raises(SessionBusy):
+        ran(agent, prepare_turn_request(agent, planned))
+    return run(agent, sent, name).end
+
+
 def test_two_messages_at_once_after_the_same_turn_stand_side_by_side(agent: Agent) -> None:
     session, known = talk(agent, "One?")
-    plans = [plan_client_turn(agent, messages(known, text), None) for text in ("Two?", "Or three?")]
-    for text, planned in zip(("Two?", "Or three?"), plans, strict=True):
-        end = ran(agent, prepare_turn_request(agent, planned))
-        assert isinstance(end, Done)
-        assert path(agent, session) == [*known, (text, end.answer)]
+    sent = [messages(known, text) for text in ("Two?", "Or three?")]
+    first, second = (plan_client_turn(agent, each, None) for each in sent)
+    assert isinstance(end := ran(agent, prepare_turn_request(agent, first)), Done)
+    assert path(agent, session) == [*known, ("Two?", end.answer)]
+    assert isinstance(end := run_late(agent, second, sent[1]), Done)
+    assert path(agent, session) == [*known, ("Or three?", end.answer)]
     assert len(agent.store.tree.alternatives(session, [2])[2].branches) == 2
 
 
 def test_two_messages_at_once_under_a_new_name_are_one_conversation(agent: Agent) -> None:
-    requests = [prepare_turn_request(agent, planned) for planned in both(agent, messages([], "One?"), "mine")]
-    assert requests[0].session == requests[1].session
-    for request in requests:
-        ran(agent, request)
-    assert [question for question, _ in path(agent, requests[0].session)] == ["One?", "One?"]
+    first, second = both(agent, messages([], "One?"), "mine")
+    request = prepare_turn_request(agent, first)
+    ran(agent, request)
+    run_late(agent, second, messages([], "One?"), "mine")
+    assert [question for question, _ in path(agent, request.session)] == ["One?", "One?"]
 
 
 def test_two_messages_alone_at_once_follow_each_other(agent: Agent) -> None:
     session = ask(agent, [], "One?", "mine").session
-    plans = [plan_client_turn(agent, messages([], text), "mine") for text in ("Two?", "Three?")]
-    for planned in plans:
-        ran(agent, prepare_turn_request(agent, planned))
+    sent = [messages([], text) for text in ("Two?", "Three?")]
+    first, second = (plan_client_turn(agent, each, "mine") for each in sent)
+    ran(agent, prepare_turn_request(agent, first))
+    run_late(agent, second, sent[1], "mine")
     assert [question for question, _ in path(agent, session)] == ["One?", "Two?", "Three?"]
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -18,8 +21,11 @@ from starlette.requests import Request as HttpRequest
 from door.mcp.tool.turn import build_message_work
 from door.openai import work, world
 from door.openai.body import chat_body, response_body
-from graph.turn.event import Done, Token, ToolFinished
-from server.request.running import Item
+from errors import SessionBusy
+from graph.turn.agent import Agent, open_agent
+from graph.turn.event import Done, Ended, Event, Step, Token, ToolFinished
+from graph.turn.request import Request
+from server.request.running import BegunRequest, Emit, Item, Requests, Work
 from store import TurnRow
 from tests.door.mcp.opened import Opened, opened
 from tests.door.openai.inside import Inside, content, history, inside
@@ -255,6 +261,16 @@ def test_a_half_answer_of_a_story_is_made_anew(service: Inside) -> None:
     assert [turn for story in read_stories(service) for turn in story][-1] == ("Hello", "done", ANSWER)
 
 
+def test_a_whole_answer_of_a_story_is_not_taken_for_a_half_one_with_the_same_words(service: Inside) -> None:
+    service.post("/v1/chat/completions", tell_story("Hello"))
+    body = tell_story("Hello", ANSWER, "And then?")
+    given = world.read_story_request(body, HttpRequest({"type": "http", "headers": []}))
+    engine = service.service.routes._engine(None)
+    engine.finish(engine.begin(given.lines), ANSWER, ANSWER, None, None, stopped=True)
+    assert service.post("/v1/chat/completions", body).status_code == 200
+    assert read_stories(service) == [[("Hello", "done", ANSWER), ("And then?", "done", ANSWER)]]
+
+
 @pytest.mark.parametrize("name", ["", "mine"])
 @pytest.mark.parametrize("first", [True, False])
 def test_an_answer_over_mcp_that_nobody_heard_is_told_and_nothing_runs_again(
@@ -277,6 +293,143 @@ def test_an_answer_over_mcp_that_nobody_heard_is_told_and_nothing_runs_again(
 def _begin_named(one: Opened, name: str) -> int:
     one.told("chat", text="Hello", session=name)
     return 1
+
+
+# --- answered meanwhile -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LateAgent(Agent):
+    """A worker that other requests outrun: ``meanwhile`` runs once, between a plan and its turn."""
+
+    meanwhile: list[Callable[[], object]] = field(default_factory=list)
+
+    def turn(self, request: Request, stop: threading.Event, emit: Callable[[Event], None]) -> Ended:
+        while self.meanwhile:
+            self.meanwhile.pop()()
+        return super().turn(request, stop, emit)
+
+
+@contextmanager
+def open_late(service: Inside) -> Iterator[LateAgent]:
+    """Opens another worker on the database of the service."""
+    agent = open_agent(service.agent.settings)
+    yield LateAgent(**{each.name: getattr(agent, each.name) for each in fields(agent)})
+    agent.close()
+
+
+def run_to_end(built: Work) -> Item:
+    """Runs a request as the doors do, with a plan made anew while its session is busy; returns its last item."""
+
+    async def run() -> Item:
+        requests = Requests(1)
+        running = requests.start(built)
+        while isinstance(item := await running.items.get(), BegunRequest | Token | Step):
+            pass
+        await asyncio.to_thread(requests.close)
+        return item
+
+    return asyncio.run(run())
+
+
+def build_late_work(late: LateAgent, door: str, body: dict[str, Any]) -> Work:
+    if door == "mcp":
+        return build_message_work(late, "And then?", "mine")
+    form = response_body(body) if door == "response" else chat_body(body)
+    return work.build_turn_work(late, form, "mine" if door == "name" else None)
+
+
+def begin_asking(service: Inside, door: str) -> dict[str, Any]:
+    """Begins a conversation; returns the request that asks «And then?» in it."""
+    if door == "response":
+        first = service.post("/v1/responses", {"input": "Hello"}).json()["id"]
+        return {"input": "And then?", "previous_response_id": first}
+    service.ask("Hello", **(NAMED if door in ("name", "mcp") else {}))
+    return {**history("And then?"), **NAMED} if door in ("name", "mcp") else history("Hello", ANSWER, "And then?")
+
+
+DOORS = pytest.mark.parametrize("door", ["history", "name", "response", "mcp"])
+
+
+@DOORS
+def test_a_message_that_is_answered_between_its_plan_and_its_turn_is_told_that_answer(
+    service: Inside, door: str
+) -> None:
+    body = begin_asking(service, door)
+    path = "/v1/responses" if door == "response" else "/v1/chat/completions"
+    service.upstream.always = said("It is late.")
+    with open_late(service) as late:
+        late.meanwhile.append(lambda: ask_unheard(service, path, body))
+        end = run_to_end(build_late_work(late, door, body))
+    assert isinstance(end, Done)
+    assert (end.turn, end.answer) == (2, "It is late.")
+    assert turns(service) == [[("Hello", "done", ANSWER), ("And then?", "done", "It is late.")]]
+    assert len(service.upstream.requests) == 2
+
+
+@DOORS
+def test_a_message_whose_client_has_sent_it_elsewhere_makes_no_version(service: Inside, door: str) -> None:
+    body, stops = begin_asking(service, door), list[threading.Event]()
+    path = "/v1/responses" if door == "response" else "/v1/chat/completions"
+
+    def answer_elsewhere() -> None:
+        assert service.post(path, body).status_code == 200
+        stops[0].set()
+
+    with open_late(service) as late:
+        late.meanwhile.append(answer_elsewhere)
+        built = build_late_work(late, door, body)
+
+        def run(stop: threading.Event, emit: Emit) -> Ended:
+            stops.append(stop)
+            return built(stop, emit)
+
+        end = run_to_end(run)
+    assert isinstance(end, SessionBusy)
+    assert turns(service) == [[("Hello", "done", ANSWER), ("And then?", "done", ANSWER)]]
+    assert not service.agent.store.tree.alternatives(service.agent.store.sessions()[0].id, [2])
+
+
+def test_another_message_between_a_plan_and_its_turn_leaves_both_beside_each_other(service: Inside) -> None:
+    body = begin_asking(service, "history")
+    with open_late(service) as late:
+        late.meanwhile.append(lambda: service.ask("Hello", ANSWER, "Or what?"))
+        end = run_to_end(build_late_work(late, "history", body))
+    assert isinstance(end, Done)
+    assert turns(service) == [[("Hello", "done", ANSWER), ("And then?", "done", ANSWER)]]
+    session = service.agent.store.sessions()[0].id
+    assert len(service.agent.store.tree.alternatives(session, [2])[2].branches) == 2
+
+
+@pytest.mark.parametrize("stopped", [True, False], ids=["half", "whole"])
+def test_a_story_shows_the_answer_of_the_request_that_came_last(service: Inside, stopped: bool) -> None:
+    """The first one's client had left and sent its message again; its answer is stored after the other."""
+    service.post("/v1/chat/completions", tell_story("Hello"))
+    body = tell_story("Hello", ANSWER, "And then?")
+    given = world.read_story_request(body, HttpRequest({"type": "http", "headers": []}))
+    engine = service.service.routes._engine(None)
+    first = engine.begin(given.lines)
+    service.upstream.always = said("It is late.")
+    assert service.post("/v1/chat/completions", body).status_code == 200
+    node = engine.finish(first, "It is", "It is", None, None, stopped)
+    assert read_stories(service) == [[("Hello", "done", ANSWER), ("And then?", "done", "It is late.")]]
+    assert node.parent is not None
+    assert len(service.agent.store.worlds.children(node.world, node.parent)) == 2
+    swiped = engine.finish(engine.begin(given.lines), "It is", "It is early.", None, None, stopped)
+    assert read_stories(service)[0][1][2] == swiped.answer, "whoever asks later sees his own"
+
+
+def test_a_half_answer_of_a_story_hides_no_whole_one_that_ended_later(service: Inside) -> None:
+    """Also where the request whose client has left was taken up after the other, or stored before it."""
+    service.post("/v1/chat/completions", tell_story("Hello"))
+    body = tell_story("Hello", ANSWER, "And then?")
+    given = world.read_story_request(body, HttpRequest({"type": "http", "headers": []}))
+    engine = service.service.routes._engine(None)
+    first, second, third = (engine.begin(given.lines) for _ in range(3))
+    engine.finish(second, "It", "It", None, None, stopped=True)
+    engine.finish(first, "It is late.", "It is late.", None, None)
+    engine.finish(third, "It is", "It is", None, None, stopped=True)
+    assert read_stories(service) == [[("Hello", "done", ANSWER), ("And then?", "done", "It is late.")]]
 
 
 # --- killed -------------------------------------------------------------------------------------

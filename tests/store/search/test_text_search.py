@@ -31,7 +31,7 @@ def tell(store: Store, *turns: tuple[str, str | None], title: str = "") -> str:
     """A session with these questions and answers."""
     own = store.create_session("ko", 0.3).id
     for question, answer in turns:
-        number = store.accept_turn(own, question)
+        number = store.begin_turn(own, question).number
         if answer is not None:
             store.finish_turn(own, number, Finished("done", answer))
     if title:

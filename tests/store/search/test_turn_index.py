@@ -26,7 +26,7 @@ def store(postgres: str) -> Iterator[Store]:
 def fill(store: Store) -> str:
     """A conversation with one answered turn."""
     session = store.create_session("en", 0.3).id
-    store.finish_turn(session, store.accept_turn(session, "When?"), Finished("done", "Now."))
+    store.finish_turn(session, store.begin_turn(session, "When?").number, Finished("done", "Now."))
     return session
 
 

@@ -30,7 +30,7 @@ def talked(store: Store, *questions: str) -> list[str]:
     """A session for each question; returns their ids."""
     ids = [store.create_session("ko", 0.3).id for _ in questions]
     for own, question in zip(ids, questions, strict=True):
-        store.accept_turn(own, question)
+        store.begin_turn(own, question)
         store.finish_turn(own, 1, Finished("done", answer="네"))
     return ids
 

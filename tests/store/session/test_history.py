@@ -52,15 +52,15 @@ def test_the_same_history_is_the_whole_conversation(store: Store) -> None:
 def test_only_finished_turns_with_an_answer_are_found(store: Store) -> None:
     own = store.create_session("en", 0.3).id
     for status, name in (("done", "a"), ("stopped", "b"), ("failed", "c")):
-        number = store.accept_turn(own, f"question {name}")
+        number = store.begin_turn(own, f"question {name}").number
         store.finish_turn(own, number, Finished(status, f"answer {name}"))  # type: ignore[arg-type]
-    store.accept_turn(own, "question d")
+    store.begin_turn(own, "question d")
     assert find(store, *"abcd") == [(own, [1, 2], 0)]
 
 
 def test_a_turn_that_is_answered_again_is_known_by_its_new_answer(store: Store) -> None:
     own = store.create_session("en", 0.3).id
-    store.finish_turn(own, store.accept_turn(own, "question a"), Finished("stopped", "half"))
+    store.finish_turn(own, store.begin_turn(own, "question a").number, Finished("stopped", "half"))
     store.restart_turn(own, 1)
     assert store.histories.find([("question a", "half")]) == []
     store.finish_turn(own, 1, Finished("done", "answer a"))
@@ -329,7 +329,7 @@ def test_a_turn_costs_the_same_statements_however_long_the_conversation_is(store
     own, counts = store.create_session("ko", 0.3).id, []
     for number in range(1, 61):
         said.clear()
-        store.finish_turn(own, store.accept_turn(own, f"질문 {number}"), Finished("done", "답", tokens=1))
+        store.finish_turn(own, store.begin_turn(own, f"질문 {number}").number, Finished("done", "답", tokens=1))
         counts.append(len(said))
     assert len(set(counts[1:])) == 1
     assert counts[-1] <= 11, said

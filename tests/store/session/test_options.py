@@ -31,7 +31,7 @@ def store() -> Iterator[Store]:
 def asked(store: Store, options: AnswerOptions = DEFAULT) -> str:
     """A conversation with one turn."""
     session = store.create_session("en", 0.3, options=options).id
-    store.accept_turn(session, "Hello there")
+    store.begin_turn(session, "Hello there")
     messages = [
         {"type": "human", "data": {"content": "Hello there"}},
         {"type": "ai", "data": {"content": "Ahoy"}},

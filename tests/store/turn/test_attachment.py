@@ -37,12 +37,12 @@ def test_a_turn_takes_the_files_of_its_message_and_those_that_wait_for_the_next(
     store.attachments.add(own, [ONE], first)
     store.attachments.add(own, [TWO], second)
     store.attachments.add(own, [("c.txt", "key-3")])
-    store.accept_turn(own, "first?")
+    store.begin_turn(own, "first?")
     assert names(store, own, 1) == ["a.pdf", "c.txt"]
-    store.accept_turn(own, "second?")
+    store.begin_turn(own, "second?")
     assert names(store, own, 2) == ["b.md"]
     assert [each.message for each in store.attachments.of(own)] == [None] * 3
-    store.accept_turn(own, "third?")
+    store.begin_turn(own, "third?")
     assert names(store, own, 3) == []
 
 
@@ -52,7 +52,7 @@ def test_files_of_a_message_that_is_taken_back_go_with_the_next(store: Store) ->
     store.attachments.add(own, [ONE], message)
     store.outbox.remove(message)
     assert [each.message for each in store.attachments.of(own)] == [NEXT]
-    store.accept_turn(own, "other?")
+    store.begin_turn(own, "other?")
     assert names(store, own, 1) == ["a.pdf"]
 
 
@@ -67,7 +67,7 @@ def test_another_version_of_a_turn_has_its_files_and_a_copy_those_of_its_turns(s
     own = session(store)
     for number, file in enumerate((ONE, TWO), 1):
         store.attachments.add(own, [file])
-        store.accept_turn(own, f"question {number}")
+        store.begin_turn(own, f"question {number}")
     store.tree.begin(own, 1, "asked otherwise")
     assert names(store, own, 1) == ["a.pdf"]
     store.tree.switch(own, 1, 0)
@@ -83,7 +83,7 @@ def test_conversations_with_files_that_were_never_begun_are_known(store: Store) 
     begun, waiting, left, empty = (session(store) for _ in range(4))
     for own in (begun, waiting, left):
         store.attachments.add(own, [ONE])
-    store.accept_turn(begun, "question")
+    store.begin_turn(begun, "question")
     store.outbox.add(waiting, "question")
     now = time.time()
     assert store.attachments.find_abandoned_sessions(now + 1) == [left]
@@ -97,7 +97,7 @@ def test_a_database_of_an_earlier_version_gets_its_columns_and_keeps_its_rows(
     address = database or f"sqlite:///{tmp_path / 'old.sqlite'}"
     store = Store(address)
     own = session(store)
-    store.accept_turn(own, "question")
+    store.begin_turn(own, "question")
     with store.transaction() as connection:
         for table, column in (("session", "collections"), ("turn", "files"), ("retrieval_document", "collection")):
             connection.execute(text(f"ALTER TABLE {table} DROP COLUMN {column}"))

@@ -25,7 +25,7 @@ def store() -> Iterator[Store]:
 
 
 def say(store: Store, session: str, foreign: bool = False) -> int:
-    number = store.accept_turn(session, "Well?")
+    number = store.begin_turn(session, "Well?").number
     store.finish_turn(session, number, Finished("done", "Well.", has_foreign=foreign))
     return number
 
@@ -44,7 +44,7 @@ def test_every_turn_after_a_marked_one_has_the_mark(store: Store) -> None:
 
 def test_a_turn_is_marked_before_it_ends_and_no_end_or_retry_takes_the_mark_back(store: Store) -> None:
     own = store.create_session("en", 0.3).id
-    number = store.accept_turn(own, "Well?")
+    number = store.begin_turn(own, "Well?").number
     store.mark_foreign(own, number)
     store.finish_turn(own, number, Finished("failed"))
     store.restart_turn(own, number)

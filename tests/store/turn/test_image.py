@@ -37,7 +37,7 @@ def session(store: Store) -> str:
 def send(store: Store, session: str, number: int, *images: StoredImage) -> list[str]:
     named = [(f"{number}-{place}.png", image) for place, image in enumerate(images)]
     keys = [key for _, key in store.images.attach(session, named)]
-    store.accept_turn(session, f"question {number}")
+    store.begin_turn(session, f"question {number}")
     messages = messages_to_dict([HumanMessage(f"question {number}"), AIMessage("answer")])
     store.finish_turn(session, number, Finished("done", "answer", messages=messages, tokens=2))
     return keys

@@ -27,17 +27,17 @@ def own(store: Store) -> str:
 def test_a_message_waits_until_its_turn_begins(store: Store, own: str) -> None:
     for text in ("하나", "둘", "하나"):
         store.outbox.add(own, text)
-    store.accept_turn(own, "하나")
+    store.begin_turn(own, "하나")
     assert [each.text for each in store.outbox.of(own)] == ["둘", "하나"]
-    store.accept_turn(own, "다른 말")
+    store.begin_turn(own, "다른 말")
     assert [each.text for each in store.outbox.of(own)] == ["둘", "하나"]
 
 
 def test_an_edited_text_waits_until_it_takes_its_turns_place(store: Store, own: str) -> None:
-    store.accept_turn(own, "처음")
+    store.begin_turn(own, "처음")
     store.finish_turn(own, 1, Finished("done", answer="답"))
     store.outbox.add(own, "고친 말", 1)
-    store.accept_turn(own, "고친 말")
+    store.begin_turn(own, "고친 말")
     assert len(store.outbox.of(own)) == 1
     store.tree.begin(own, 1, "고친 말")
     assert store.outbox.of(own) == []
@@ -47,7 +47,7 @@ def test_a_turn_that_cannot_be_taken_leaves_the_message(store: Store) -> None:
     own = store.create_session("ko", 0.3).id
     store.outbox.add(own, "질문")
     with pytest.raises(SessionUnknown):
-        store.accept_turn("gone", "질문")
+        store.begin_turn("gone", "질문")
     assert len(store.outbox.of(own)) == 1
 
 
@@ -62,13 +62,13 @@ def test_every_character_comes_back(store: Store, own: str) -> None:
     text = "null \x00 surrogate \ud800 끝"
     store.outbox.add(own, text)
     assert store.outbox.of(own)[0].text == text
-    store.accept_turn(own, text)
+    store.begin_turn(own, text)
     assert store.outbox.of(own) == []
 
 
 def test_a_session_whose_first_message_waits_is_listed_by_it(store: Store, own: str) -> None:
     used = store.create_session("ko", 0.3).id
-    store.accept_turn(used, "먼저 한 말")
+    store.begin_turn(used, "먼저 한 말")
     store.create_session("ko", 0.3)
     assert [each.id for each in store.sessions()] == [used]
     message = store.outbox.add(own, "  기다리는 첫 말\n둘째 줄")
@@ -83,7 +83,7 @@ def test_a_session_whose_first_message_waits_is_listed_by_it(store: Store, own: 
 
 
 def test_what_had_arrived_of_an_answer_goes_into_its_turn(store: Store, own: str) -> None:
-    store.accept_turn(own, "질문")
+    store.begin_turn(own, "질문")
     store.partials.keep(own, 1, "여기")
     store.partials.keep(own, 1, "여기까지")
     store.partials.settle(own, 1)
@@ -97,7 +97,7 @@ def test_what_had_arrived_of_an_answer_goes_into_its_turn(store: Store, own: str
 
 
 def test_what_had_arrived_is_forgotten_when_the_turn_ends_or_another_begins(store: Store, own: str) -> None:
-    store.accept_turn(own, "질문")
+    store.begin_turn(own, "질문")
     store.partials.keep(own, 1, "반쯤")
     store.finish_turn(own, 1, Finished("done", answer="다 왔다"))
     store.tree.begin(own, 1, "다시")
@@ -112,7 +112,7 @@ def test_what_had_arrived_is_forgotten_when_the_turn_ends_or_another_begins(stor
 
 
 def test_a_session_that_is_deleted_takes_both_along(store: Store, own: str) -> None:
-    store.accept_turn(own, "질문")
+    store.begin_turn(own, "질문")
     store.partials.keep(own, 1, "반쯤")
     store.outbox.add(own, "기다리는 말")
     store.delete_session(own)
@@ -122,7 +122,7 @@ def test_a_session_that_is_deleted_takes_both_along(store: Store, own: str) -> N
 
 
 def test_a_copy_of_a_session_has_a_title_of_its_own(store: Store, own: str) -> None:
-    store.accept_turn(own, "여행 계획 100%")
+    store.begin_turn(own, "여행 계획 100%")
     titles = [store.session(store.tree.copy(own, 1)).title for _ in range(2)]
     assert titles == ["여행 계획 100% (2)", "여행 계획 100% (3)"]
     copied = store.tree.copy(store.sessions(limit=10)[0].id, 1)

@@ -25,7 +25,7 @@ def store(database: str | None, tmp_path: Path) -> Iterator[Store]:
 
 def answer(store: Store, session: str, prompt: int, full: int, **more: Any) -> int:
     """A finished turn with this usage; returns its number."""
-    number = store.accept_turn(session, "질문")
+    number = store.begin_turn(session, "질문").number
     used = {"prompt_tokens": prompt, "cached_tokens": 10, "answer_tokens": 20, "usd": 0.5, "model": "one"}
     report = {"full_tokens": full, "total_tokens": prompt, "parts": [], "left_out": []}
     messages = messages_to_dict([HumanMessage("질문"), AIMessage("답")])
@@ -46,7 +46,7 @@ def test_a_turn_is_read_with_what_its_summaries_saved(store: Store) -> None:
 
 def test_rows_of_earlier_versions_name_no_model(store: Store) -> None:
     session = store.create_session("ko", 0.3).id
-    number = store.accept_turn(session, "질문")
+    number = store.begin_turn(session, "질문").number
     store.finish_turn(session, number, Finished("failed", usage={"prompt_tokens": 5, "answer_tokens": 0, "usd": None}))
     (row,) = store.usages.read_since(0)
     assert (row.model, row.prompt_tokens, row.usd, row.saved_tokens) == ("", 5, None, 0)

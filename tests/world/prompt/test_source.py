@@ -92,10 +92,10 @@ def test_the_nearest_entries_and_episodes_are_those_of_the_question(rows: Memory
         state = state.after(Changes(episode=rows.told[id]), id)
     given = source.gather_prompt_input(rows, WORLD, node(39, 39), state, "zzz qqq", Letters().query("zzz qqq"))
     assert max(given.cosines, key=given.cosines.__getitem__) == 21
-    given = source.gather_prompt_input(rows, WORLD, node(39, 39), state, "xx", Letters().query("xx"), late=2)
+    given = source.gather_prompt_input(rows, WORLD, node(39, 39), state, "xx", Letters().query("xx"))
     assert given.episodes.similar[0].turn == 9
     assert [one.turn for one in given.episodes.recent] == [35, 36, 37, 38, 39]
-    assert (given.turn, given.node, given.late) == (40, 39, 2)
+    assert (given.turn, given.node) == (40, 39)
 
 
 def test_an_episode_of_another_branch_is_not_given(rows: MemoryRows, source: Source) -> None:

@@ -11,6 +11,7 @@ import prompt
 from model.call.json_reply import build_response_format, complete_shaped
 from model.modelset import ModelSet
 from text.clean import clean_text
+from text.cut import cut_to_ends
 from text.language import Language
 from world.block.field import Field
 from world.block.reading.read import Fields, read_answer_blocks, read_block
@@ -42,8 +43,8 @@ def extract_turn_fields(
         "world_extract_turn",
         language,
         state=live_state(state, language),
-        question=_abridge_turn_text(question, MOST_CHARS // 3),
-        answer=_abridge_turn_text(answer, MOST_CHARS),
+        question=cut_to_ends(clean_text(question), MOST_CHARS // 3),
+        answer=cut_to_ends(clean_text(answer), MOST_CHARS),
     )
     messages = [SystemMessage(prompt.render_prompt("world_extract", language)), HumanMessage(told)]
     small = models.side.prompt == "bare"
@@ -59,12 +60,6 @@ def extract_turn_fields(
     if not fields.get("companions"):
         fields.pop("companions", None)  # every field must be filled, so an empty list says nothing
     return fields or None
-
-
-def _abridge_turn_text(text: str, most: int) -> str:
-    """Returns a text without NUL and halves of signs; of a long one its beginning and its end."""
-    text = clean_text(text)
-    return text if len(text) <= most else f"{text[: most // 2]} […] {text[-most // 2 :]}"
 
 
 _TEXT: dict[str, Any] = {"type": "string"}
