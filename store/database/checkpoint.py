@@ -87,7 +87,11 @@ def _in_sqlite(connection: sqlite3.Connection, where: str) -> Checkpoints:
             for table in ("writes", "checkpoints"):
                 connection.execute(_OLDER.format(table=table), (thread_id, thread_id))
 
-    return Checkpoints(saver, prune, connection.close)
+    def close() -> None:
+        with saver.lock:  # a turn may write at this moment; SQLite crashes when its connection closes meanwhile
+            connection.close()
+
+    return Checkpoints(saver, prune, close)
 
 
 class _Steps(SqliteSaver):
