@@ -43,10 +43,11 @@ def render_page_window(
     leave: Callable[[], None] = lambda: None,
 ) -> None:
     """Draws the open window with ``content``; calls ``leave`` when the user closes the window."""
-    current, opened = find_open_window(), st.session_state.get(OPENED)
+    current = find_open_window()
     assert current is not None
+    close = partial(_close_dismissed_window, st.session_state[OPENED], leave)
 
-    @st.dialog(title, width=width, position=position, on_dismiss=partial(_close_dismissed_window, opened, leave))
+    @st.dialog(title, width=width, position=position, on_dismiss=close)
     def window() -> None:
         with st.container(key=f"window-{current[0]}"):
             content()
@@ -56,11 +57,12 @@ def render_page_window(
     window()
 
 
-def _close_dismissed_window(dismissed: tuple[str, Any, str | None] | None, leave: Callable[[], None]) -> None:
+def _close_dismissed_window(dismissed: tuple[str, Any, str | None], leave: Callable[[], None]) -> None:
     """Closes the window that the user closed, and none that was opened since: on a busy page Streamlit takes a click
     that follows the closing at once together with it, and the click first."""
     newer = st.session_state.get(OPENED)
     if newer is dismissed:
         close_page_window()
-    if newer is dismissed or newer is None or dismissed is None or newer[0] != dismissed[0]:
-        leave()
+    elif newer is not None and newer[0] == dismissed[0]:  # the same window again: leaving would drop what it shows
+        return
+    leave()

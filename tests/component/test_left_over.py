@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from component.chat import chat
 from component.page import follow
@@ -48,6 +49,15 @@ def running(session: str) -> Job:
     return job
 
 
+def end_answer(at: AppTest, session: str, answering: threading.Event) -> None:
+    """Ends the running answer, after which the page is drawn with nothing left over."""
+    drawn, job = keep(at), running(session)
+    answering.set()
+    see_end(job)
+    at.run()
+    assert list_left_over(drawn, at) == []
+
+
 @pytest.mark.parametrize("turns", [0, 3, 19, 20, 25])
 def test_the_answer_takes_the_place_of_the_growing_one(answering: threading.Event, turns: int) -> None:
     page()
@@ -56,11 +66,7 @@ def test_the_answer_takes_the_place_of_the_growing_one(answering: threading.Even
     drawn = keep(at)
     say(at, "오래 걸리는 질문")
     assert list_left_over(drawn, at) == []
-    drawn, job = keep(at), running(session)
-    answering.set()
-    see_end(job)
-    at.run()
-    assert list_left_over(drawn, at) == []
+    end_answer(at, session, answering)
     assert texts(at).count(ANSWER) == 1
     assert "stop" not in [each.key for each in at.button]
 
@@ -75,11 +81,7 @@ def test_another_answer_takes_the_place_of_the_one_before_it(answering: threadin
         drawn = keep(at)
         at.button(key=f"again-{number}").click().run()
         assert list_left_over(drawn, at) == []
-        drawn, job = keep(at), running(session)
-        answering.set()
-        see_end(job)
-        at.run()
-        assert list_left_over(drawn, at) == []
+        end_answer(at, session, answering)
 
 
 def test_who_goes_to_other_turns_sees_those_alone(answering: threading.Event) -> None:
