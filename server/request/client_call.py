@@ -91,11 +91,18 @@ def fill_call(done: Done, name: str) -> Called:
 def find_open_calls(session: str, turn: TurnRow) -> Called | None:
     """Returns the calls of a turn that waits for its client already; None for another turn. A client that never got
     them sends its message once more."""
-    questions = tuple(parse_user_question(plain) for plain in turn.questions or ())
-    if turn.status != "waiting" or not is_client_call(questions):
+    asked = build_waiting_end(turn)
+    if asked is None or not is_client_call(asked.questions):
         return None
-    asked = TurnQuestions(turn.number, questions, turn.answer or "", usage_of(turn))
     return end_with_calls(session, turn.branch, asked)
+
+
+def build_waiting_end(turn: TurnRow) -> TurnQuestions | None:
+    """Returns the end of a turn that waits already, with what it asks; None for another turn."""
+    if turn.status != "waiting":
+        return None
+    questions = tuple(map(parse_user_question, turn.questions or ()))
+    return TurnQuestions(turn.number, questions, turn.answer or "", usage_of(turn))
 
 
 def usage_of(turn: TurnRow) -> TurnUsage:

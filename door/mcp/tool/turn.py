@@ -9,11 +9,11 @@ from dataclasses import replace
 from graph.turn.agent import Agent
 from graph.turn.event import Done, Ended, TurnQuestions
 from graph.turn.request import Request
-from server.request.client_call import usage_of
+from server.request.client_call import build_waiting_end
 from server.request.conversation import ClientMessage, plan_client_turn, prepare_turn_request
 from server.request.resend import build_delivery, find_known_end, mark_first_message, take_up
 from server.request.running import BegunRequest, Emit, Work
-from store.turn.question import UserAnswer, parse_user_question
+from store.turn.question import UserAnswer
 
 
 def build_message_work(agent: Agent, text: str, session: str) -> Work:
@@ -41,12 +41,10 @@ def build_message_work(agent: Agent, text: str, session: str) -> Work:
 def _find_resent_end(agent: Agent, request: Request) -> Done | TurnQuestions | None:
     """Returns what the client of a message that is sent again gets without another run: the answer that it missed, or
     the questions with which the turn waits for its user."""
-    known = find_known_end(agent, request)
-    turn = agent.store.turn(request.session, request.number) if known is None else None
-    if turn is None or turn.status != "waiting":
+    if (known := find_known_end(agent, request)) is not None:
         return known
-    questions = tuple(map(parse_user_question, turn.questions or ()))
-    return TurnQuestions(turn.number, questions, turn.answer or "", usage_of(turn))
+    turn = agent.store.turn(request.session, request.number)
+    return build_waiting_end(turn) if turn is not None else None
 
 
 def build_resume_work(agent: Agent, session: str, answers: Mapping[str, UserAnswer]) -> Work:
