@@ -319,7 +319,8 @@ class MemoryWriter:
             head = read_head(connection, scope)
             counted = select(schema.session.c.turn_count).where(schema.session.c.id == made)
             last = connection.execute(counted).scalar_one()
-            change_source(connection, copy, apart=head.apart, skipped=min(head.skipped, last))
+            own = {"apart": head.apart, "skipped": min(head.skipped, last), "erased_at": head.erased_at or None}
+            change_source(connection, copy, **own)
             carried = carries_over(connection, head, self._settings.user_memory)
             ids = _copy_lines(connection, head, copy, last, carried)
             _copy_versions(connection, head, copy, last, ids)

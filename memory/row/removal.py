@@ -6,21 +6,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 
 from memory.key import Scope
 from memory.row.profile import copy_facts_earlier
 from memory.row.rows import (
     Head,
     bump_session_revision,
-    change_lines,
     change_source,
-    is_on_path,
     match_session,
     read_head,
 )
 from store.database import memory_table as table
-from store.path import Path
+from store.database import schema
+from store.path import Path, on_path
 
 
 def note_turn_removal(tenant: str, session: str, number: int, user: str) -> Callable[[Connection, Path, Path], None]:
@@ -34,20 +33,19 @@ def note_turn_removal(tenant: str, session: str, number: int, user: str) -> Call
         if connection.execute(known).first() is None:  # then it has told nothing
             return
         bump_session_revision(connection, scope, user)
-        head = replace(read_head(connection, scope), path=forked)
-        copy_facts_earlier(connection, head, path, number)
-        _move_forgettings(connection, head, path, number)
-        if head.skipped >= number:
-            change_source(connection, scope, skipped=head.skipped - 1)
+        head = read_head(connection, scope)
+        copy_facts_earlier(connection, replace(head, path=forked), path, number)
+        if head.skipped:
+            _skip_by_moment(connection, head)
 
     return write
 
 
-def _move_forgettings(connection: Connection, head: Head, path: Path, number: int) -> None:
-    """Gives what the user had forgotten the number that its newest turn has without turn ``number``. It counts on every
-    branch, so it is not copied."""
-    line = table.line.c
-    later = (*match_session(table.line, head.scope), line.kind == "forgotten", line.turn >= number)
-    for row in connection.execute(select(line.id, line.branch, line.turn).where(*later)).all():
-        if is_on_path(path, row.branch, row.turn):
-            change_lines(connection, [row.id], turn=row.turn - 1, branch=head.branch_of(row.turn - 1))
+def _skip_by_moment(connection: Connection, head: Head) -> None:
+    """Says up to which moment turns are not taken in, in place of up to which number: that is another turn's without
+    the one that is left out, and is its own again when that is brought back."""
+    turn = schema.turn.c
+    skipped = (turn.session_id == head.scope.session, on_path(turn.branch, turn.number, head.path))
+    last = select(func.max(turn.started)).where(*skipped, turn.number <= head.skipped)
+    moment = max(head.erased_at, connection.execute(last).scalar() or 0.0)
+    change_source(connection, head.scope, skipped=0, erased_at=moment)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Literal, NamedTuple
 
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, delete, func, select, update
 
 from memory.key import Scope
 from memory.row.profile import ProfileLine, carries_over, read_profile
@@ -29,17 +29,21 @@ from memory.row.rows import (
 from memory.state import MemoryLine, same_key
 from memory.view.proposal import find_proposal
 from store.database import memory_table as table
+from store.database import schema
+from store.path import on_path
 
 MOST_SESSIONS = 200
 """Conversations whose memory is read, the last changed first."""
 MOST_FORGOTTEN = 5
-_LINE = table.line.c
+_LINE, _TURN = table.line.c, schema.turn.c
 
 
 class ForgottenTexts(NamedTuple):
-    """Texts that the user had forgotten at one moment. ``at``: Unix seconds; ``turn``: the newest turn then."""
+    """Texts that the user had forgotten at one moment. ``at``: Unix seconds; ``branch``, ``turn``: of the newest turn
+    then."""
 
     session: str
+    branch: int
     turn: int
     at: float
     texts: tuple[str, ...]
@@ -85,14 +89,12 @@ def read_all_known(connection: Connection, tenant: str, user: str) -> KnownMemor
     return KnownMemory(tuple(profile), tuple(lines), tuple(forgotten))
 
 
-def read_forgettings(
-    connection: Connection, head: Head, most: int, turns: Collection[int] | None = None
-) -> list[ForgottenTexts]:
-    """Returns what a user had forgotten, the newest first. ``turns``: only in these turns of the session."""
+def read_forgettings(connection: Connection, head: Head, most: int) -> list[ForgottenTexts]:
+    """Returns what a user had forgotten, the newest first: of a session that the head names, in it alone."""
     query = select(table.line).where(_LINE.tenant == head.scope.tenant, _LINE.user == head.user)
     query = query.where(_LINE.kind == "forgotten").order_by(_LINE.id.desc())
-    if turns is not None:
-        query = query.where(_LINE.session == head.scope.session, _LINE.turn.in_(turns))
+    if head.scope.session:
+        query = query.where(_LINE.session == head.scope.session)
     moments = dict[float, list[MemoryLine]]()
     for row in map(as_line, connection.execute(query)):
         moments.setdefault(row.at, []).append(row)
@@ -100,9 +102,18 @@ def read_forgettings(
             moments.pop(row.at)
             break
     return [
-        ForgottenTexts(rows[0].session, rows[0].turn, at, tuple(row.text for row in reversed(rows)))
+        ForgottenTexts(*(rows[0].session, rows[0].branch, rows[0].turn), at, tuple(row.text for row in reversed(rows)))
         for at, rows in moments.items()
     ]
+
+
+def _find_turn_of(connection: Connection, head: Head, gone: ForgottenTexts) -> int:
+    """Returns the turn of the session's path that something was forgotten in or after; 0 for none. On another path than
+    that of the moment it is the newest that had begun."""
+    if head.has(gone.branch, gone.turn):
+        return gone.turn
+    here = (_TURN.session_id == head.scope.session, on_path(_TURN.branch, _TURN.number, head.path))
+    return connection.execute(select(func.max(_TURN.number)).where(*here, _TURN.started <= gone.at)).scalar() or 0
 
 
 def read_turn_changes(
@@ -123,8 +134,11 @@ def read_turn_changes(
         TurnChange(row.turn, "pinned" if row.pinned and not row.key else "remembered", (row.label,), row.id, row.at)
         for row in facts
     ]
-    gone = read_forgettings(connection, head, len(turns) + MOST_FORGOTTEN, turns)
-    made += [TurnChange(each.turn, "forgotten", each.texts, 0, each.at) for each in gone]
+    made += [
+        TurnChange(turn, "forgotten", gone.texts, 0, gone.at)
+        for gone in read_forgettings(connection, head, len(turns) + MOST_FORGOTTEN)
+        if (turn := _find_turn_of(connection, head, gone)) in turns
+    ]
     if since is not None and turns:
         made += _read_fold_changes(connection, head, max(turns), since)
     return sorted(made, key=lambda change: (change.turn, change.at))

@@ -8,7 +8,7 @@ import pytest
 
 from graph.turn.agent import Agent
 from memory.key import Scope
-from memory.row.rows import change_source, read_forgotten, read_head
+from memory.row.rows import change_source
 from tests.graph.conftest import OpenAgent
 from tests.graph.recalling import asked, fact, folding, noting, ready, remembered, settled, tell
 from tests.graph.talk import done, prompts, say
@@ -122,17 +122,46 @@ def test_what_was_told_is_there_when_a_turn_is_removed_while_memory_is_off(bot: 
     assert bot.memory is not None
     for at in (2, 4):
         bot.memory.writer.remember(bot.tenant, own, f"wish {at}", f"the ({at})", turn=at, user=bot.user)
-    scope = Scope(bot.tenant, own)
-    with bot.store.everyone.transaction() as connection:
-        change_source(connection, scope, skipped=3)
-    bot.memory.eraser.forget_lines(bot.tenant, own, ["item 9: $900"], turn=5, user=bot.user)
     replace(bot, memory=None).remove_turn(own, 2)
     assert "the (4)" in remembered(bot, own)
     assert "the (2)" not in remembered(bot, own)
+
+
+def test_what_was_never_to_be_taken_in_stays_out_of_it_whichever_turn_is_removed_and_brought_back(bot: Agent) -> None:
+    own = new(bot)
+    tell(bot, own, [1, 2])
     with bot.store.everyone.transaction() as connection:
-        head = read_head(connection, scope)
-        assert head.skipped == 2
-        assert [each.turn for each in read_forgotten(connection, head, False)] == [4]
+        change_source(connection, Scope(bot.tenant, own), skipped=2)
+    tell(bot, own, [3, 4])
+    whole = sources(bot, own)
+    assert whole == [(3, fact(3)), (4, fact(4))]
+    branch = bot.remove_turn(own, 2)
+    assert sources(bot, own) == [(2, fact(3)), (3, fact(4))]
+    bot.switch(own, 2, branch)
+    assert sources(bot, own) == whole
+
+
+def test_a_forgetting_stands_with_the_turn_that_it_followed_also_when_one_is_removed_and_brought_back(
+    bot: Agent,
+) -> None:
+    own = new(bot)
+    tell(bot, own, range(1, 6))
+    assert bot.memory is not None
+    bot.memory.eraser.forget_lines(bot.tenant, own, ["item 9: $900"], turn=5, user=bot.user)
+    reader = bot.memory.reader
+
+    def forgettings() -> list[int]:
+        found = reader.read_turn_changes(bot.tenant, own, range(1, 8), user=bot.user)
+        return [change.turn for change in found if change.kind == "forgotten"]
+
+    branch = bot.remove_turn(own, 2)
+    assert forgettings() == [4]
+    tell(bot, own, [6])
+    assert forgettings() == [4]
+    bot.switch(own, 2, branch)
+    assert forgettings() == [5]
+    bot.remove_turn(own, 5)
+    assert forgettings() == [4], "of what is left it followed this one"
 
 
 def test_switching_to_another_version_takes_its_turns_in_anew(bot: Agent) -> None:
@@ -183,6 +212,16 @@ def test_a_fork_starts_with_the_memory_of_its_turns_and_a_life_of_its_own(bot: A
     in_line(bot, made)
     in_line(bot, own)
     assert "$9000" not in remembered(bot, own)
+
+
+def test_a_fork_does_not_remember_what_was_erased_before(bot: Agent) -> None:
+    own = new(bot)
+    tell(bot, own, range(1, 4))
+    assert bot.memory is not None
+    bot.memory.eraser.erase_session(bot.tenant, own, goes_on=True, user=bot.user)
+    tell(bot, own, [4])
+    assert sources(bot, own) == [(4, fact(4))]
+    assert sources(bot, bot.fork(own, 4)) == [(4, fact(4))]
 
 
 def test_an_imported_conversation_is_taken_in_when_it_goes_on(agent: OpenAgent, bot: Agent) -> None:
