@@ -329,9 +329,10 @@ class WorldEngine:
         if not self._work_at_once(node):
             self._extractor.submit(node)
 
-    def work_off_behind(self, node: StoryNode) -> None:
-        """Has the turns up to this one worked off, without a wait: where many are to be, code takes its time, too."""
-        self._extractor.submit(node)
+    def take_up_line(self, node: StoryNode) -> None:
+        """Has the turns up to this one worked off and read, without a wait: where many are to be, code takes its time,
+        too. The story goes on with them now."""
+        self._extractor.take_up_line(node)
 
     def _work_at_once(self, node: StoryNode) -> bool:
         """Works a turn off as far as code can; returns False when something is left. A fault leaves it to the worker:

@@ -119,9 +119,8 @@ class Agent(TurnEngine):
             run.end_user_wait(self, session_id)
 
     def switch(self, session_id: str, number: int, branch: int) -> None:
-        """Switches to another version of a turn (``store.tree``). Raises ``SessionBusy`` while the session answers."""
-        with self.hold(session_id):
-            self.store.tree.switch(session_id, number, branch)
+        """Switches to another version of a turn (``graph.turn.session.turn_removal.switch_version``)."""
+        turn_removal.switch_version(self, session_id, number, branch)
 
     def take_back(self, session_id: str, number: int, branch: int | None = None) -> None:
         """Takes a turn and all that follow it out of the conversation; they stay as another version (``store.tree``).

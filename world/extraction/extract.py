@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import cast
 
-from errors import SessionBusy, WorldUnknown
+from errors import GieokError, SessionBusy, WorldUnknown
 from model.call.stream import Stopped
 from model.embedding import Embedder
 from model.modelset import ModelSet
@@ -53,6 +53,8 @@ MOST_NAMED = 8
 """Fields that are not kept and are told for a turn, at most."""
 MOST_TOLD = 20
 """The most turns of one request that only a client knew and that are read behind the answer."""
+MOST_LINE = 200
+"""The last turns of a line that are looked through for those that only a client knew."""
 MOST_TOLD_ALONE = 3
 """As many where one model serves everything, and each call takes its time from the story."""
 BLOCK: Origin = "block"
@@ -125,10 +127,26 @@ class Extractor:
         told = [node for node in nodes if node.status == "given" and node.origin == "none" and node.question.strip()]
         if not told:
             return
-        with self._change:
+        try:
             most = MOST_TOLD_ALONE if self._models().alone else MOST_TOLD
+        except GieokError:  # it is away, and may be any when it is there again
+            most = MOST_TOLD_ALONE
+        with self._change:
             self._told.setdefault(told[0].world, []).extend(node.id for node in told[-most:])
         self._queue.put(told[0].world)
+
+    def take_up_line(self, node: StoryNode) -> None:
+        """Has the worker do what code cannot of the turns up to this one, and read those that only a client knew
+        (``read_told``); of the story's other lines it reads none any more, until it takes one of them up."""
+        told = [one for one in self._rows.path(node, MOST_LINE) if one.status == "given" and one.question.strip()]
+        with self._change:
+            waiting = [*self._told.get(node.world, ())]
+        left = {id for id in waiting if self._is_there(id) and self._rows.node(id).session == node.session}
+        with self._change:
+            if node.world in self._told:
+                self._told[node.world] = [id for id in self._told[node.world] if id not in left]
+        self.submit(node)
+        self.read_told(told[-MOST_TOLD:])
 
     def learn(self, world_id: str) -> None:
         """Has the worker compute the vectors of a lorebook that has just come, before its first turn needs them."""

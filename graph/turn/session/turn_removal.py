@@ -1,4 +1,5 @@
-"""One turn taken out of a conversation, of which the later turns stay as they were: a branch without it.
+"""One turn taken out of a conversation, of which the later turns stay as they were: a branch without it; and the switch
+that brings it back, as it does any other version of a turn.
 
 What follows from it comes as after an edited answer: the next prompt finds the state out of line and makes it anew, the
 summaries of the turns that have moved are made again as those of an imported conversation, and memory follows the path.
@@ -28,8 +29,22 @@ def remove_turn(engine: TurnEngine, session_id: str, number: int, branch: int | 
             engine.store.tree.remove(session_id, number, moved)
             return turn.branch
         engine.store.tree.remove(session_id, number)
-        assert engine.worlds is not None, "only stories of this process's own database have a world"
-        last = engine.store.worlds.last_before(session_id, engine.store.session(session_id).turn_count + 1)
-        if last is not None and last.turn >= number:
-            engine.worlds().using(engine.store, engine.models).work_off_behind(last)
+        _take_up_line(engine, session_id, number)
         return turn.branch
+
+
+def switch_version(engine: TurnEngine, session_id: str, number: int, branch: int) -> None:
+    """Switches to another version of a turn, so that the turns after it are those of that version. Raises
+    ``TurnUnknown``, and ``SessionBusy`` while the session answers."""
+    with engine.hold(session_id) as session:
+        engine.store.tree.switch(session_id, number, branch)
+        if session.world:
+            _take_up_line(engine, session_id, number)
+
+
+def _take_up_line(engine: TurnEngine, session_id: str, number: int) -> None:
+    """Has what is left to do of a story's turns done behind the page, from turn ``number`` on: they are others now."""
+    assert engine.worlds is not None, "only stories of this process's own database have a world"
+    last = engine.store.worlds.last_before(session_id, engine.store.session(session_id).turn_count + 1)
+    if last is not None and last.turn >= number:
+        engine.worlds().using(engine.store, engine.models).take_up_line(last)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import re
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -246,6 +248,73 @@ def test_an_edited_answer_is_a_turn_that_the_client_told(service: Inside, client
     assert (client.fit, client.turn) == ("given", 3)
     assert "위치: 하나" in changing(service)
     assert [node.status for node in nodes(service)].count("given") == 1
+
+
+def test_a_turn_that_is_removed_on_the_page_while_its_client_stores_the_next_one_is_in_its_story_again(
+    service: Inside, client: Client
+) -> None:
+    for number in range(1, 4):
+        service.upstream.always = lambda _, number=number: told(f"Scene {number}.", items_gained=f"[key {number}]")
+        client.say(f"Step {number}")
+    removed = list[int]()
+
+    def remove_meanwhile(_: Json) -> Reply:
+        removed.append(service.agent.remove_turn(nodes(service)[-1].session, 2))
+        return told("Scene 4.", items_gained="[key 4]")
+
+    service.upstream.always = remove_meanwhile
+    client.say("Step 4")
+    engine, last = service.agent.open_worlds(), nodes(service)[-1]
+    assert engine.idle(60)
+    told_turns = service.agent.store.turns(last.session, limit=10)
+    assert [turn.question for turn in told_turns] == [f"Step {number}" for number in range(1, 5)]
+    assert [turn.number for turn in told_turns] == [1, 2, 3, 4]
+    assert {*engine.state(last).items} == {f"key {number}" for number in range(1, 5)}
+    assert removed == [0]
+    service.upstream.always = lambda _: told("Scene 5.", items_gained="[key 5]")
+    client.say("Step 5")
+    service.agent.remove_turn(last.session, 2)
+    end = engine.store.worlds.last_before(last.session, 10)
+    assert engine.idle(60)
+    assert end is not None
+    assert {*engine.state(end).items} == {f"key {number}" for number in (1, 3, 4, 5)}
+    assert service.agent.store.session(last.session).turn_count == 4
+
+
+def test_told_turns_that_wait_are_read_on_the_line_that_the_story_shows(service: Inside, client: Client) -> None:
+    asked, free = list[str](), threading.Event()
+
+    def answer(body: Json) -> Reply:
+        text = json.dumps(body)
+        if "SAGA" in text:
+            return told("You go on.", mood="calm")
+        asked.append(re.findall(r"You come to the (\w+)", text)[-1])
+        assert free.wait(60)
+        return reply.said(json.dumps({"items_gained": [f"{asked[-1]} key"]}))
+
+    def items() -> set[str]:
+        assert engine.idle(60)
+        end = engine.store.worlds.last_before(session, 10)
+        assert end is not None
+        return {*engine.state(end).items}
+
+    service.upstream.always = answer
+    for place in ("Mill", "Ford", "Tower"):
+        text = f"You come to the {place} and take the {place} key with you."
+        client.messages += [{"role": "user", "content": f"To the {place}"}, {"role": "assistant", "content": text}]
+    client.say("On")
+    engine, session = service.agent.open_worlds(), nodes(service)[-1].session
+    until(lambda: asked == ["Tower"])
+    branch = service.agent.remove_turn(session, 2)
+    free.set()
+    assert items() == {"Mill key", "Tower key"}
+    assert asked == ["Tower", "Tower", "Mill"], "nothing is read of a line that was left"
+    service.agent.switch(session, 2, branch)
+    assert items() == {"Mill key", "Ford key", "Tower key"}
+    assert asked[3:] == ["Ford"]
+    service.agent.switch(session, 2, branch)
+    assert items() == {"Mill key", "Ford key", "Tower key"}
+    assert len(asked) == 4, "each once"
 
 
 def test_a_client_that_drops_its_oldest_turns_stays_in_its_story(service: Inside, client: Client) -> None:
