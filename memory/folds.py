@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from sqlalchemy import func, select
+from sqlalchemy import func, or_, select
 
 from errors import (
     AnswerRefused,
@@ -106,6 +106,7 @@ class MemoryFolds:
             source.tenant == tenant,
             session.deleted.is_(None),
             session.model.is_(None),
+            or_(session.world == "", session.remembers),
             session.turn_count - source.skipped > SHORT_TURNS,
             session.turn_count - folded.scalar_subquery() > SHORT_TURNS,
             went_on.exists(),

@@ -30,6 +30,7 @@ class Session:
     ``rewriting``: whether the model is to write extracted summaries (``Rewriting``). ``model``: the model that answers
     in it, by ``kind``, ``url`` and ``name`` (``model.choice.model_offer``); None: the one that the installation uses.
     ``world``: the id of the world whose story it is (``store.world``), empty for a conversation without one.
+    ``remembers``: the story has a memory and summaries of its own (``graph.turn.memory.story``).
     """
 
     id: str
@@ -53,6 +54,7 @@ class Session:
     rewriting: Rewriting = ""
     model: dict[str, str] | None = None
     world: str = ""
+    remembers: bool = False
 
 
 @dataclass(frozen=True, slots=True)

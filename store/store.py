@@ -340,6 +340,10 @@ class Store:
         """Sets whether the model is to write the summaries that code extracted."""
         self._change(session_id, rewriting=choice)
 
+    def set_remembers(self, session_id: str, remembers: bool) -> None:
+        """Sets whether a story has a memory and summaries of its own, from its next turn on."""
+        self._change(session_id, remembers=remembers)
+
     def set_client_system(self, session_id: str, text: str) -> None:
         """Sets the client's own system text of the session; empty for none. Every text that the session has had is
         kept, so that an earlier answer can show its prompt.

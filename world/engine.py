@@ -59,7 +59,14 @@ NOTHING = KnownHistory(None, 0)
 COMPARED = 10
 """Lorebook entries up to which none is compared with the question: all are candidates then."""
 NAME_WORDS, NAME_CHARS = 6, 60
+Recall = Callable[[Sequence[int]], Sequence[tuple[str, str]]]
+"""Returns what a story remembers of itself for a prompt that holds these turns: texts by the names of their parts."""
 UNNAMED: dict[Language, str] = {"ko": "이야기", "en": "Story"}
+
+
+def recall_nothing(shown: Sequence[int]) -> Sequence[tuple[str, str]]:
+    """The ``Recall`` of a story that does not remember."""
+    return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +78,8 @@ class RecognisedRequest:
     goes on. ``number``: of the new turn. ``known``: what else the client's history says of the turns up to ``parent``.
     ``place``: of the row of the new turn, where it was begun already; ``began``: when the request came.
     ``told_numbers``: of the told turns, where turns between them failed: those have a number, and are not told.
-    ``waits``: the mark under which the client waits for the answer (``NewNode.waits``).
+    ``waits``: the mark under which the client waits for the answer (``NewNode.waits``). ``recalled``: what the story
+    remembers of itself (``world.prompt.context.Given``).
     """
 
     world: World | None
@@ -86,6 +94,7 @@ class RecognisedRequest:
     began: float = field(default_factory=time.monotonic)
     told_numbers: tuple[int, ...] = ()
     waits: str | None = None
+    recalled: tuple[tuple[str, str], ...] = ()
 
     @property
     def question(self) -> str:
@@ -395,11 +404,12 @@ class WorldEngine:
         stop: threading.Event,
         emit: Callable[[str], object],
         place: TurnPlace | None = None,
+        recall: Recall = recall_nothing,
     ) -> StoryNode:
         """Answers a message of the player without a client (``world.turn.play.play_story_turn``)."""
         from world.turn.play import play_story_turn  # which uses this module
 
-        return play_story_turn(self, world_id, parent, question, stop, emit, place)
+        return play_story_turn(self, world_id, parent, question, stop, emit, place, recall)
 
     def expect(self, world_id: str, parent: StoryNode | None) -> None:
         """Lets a model that reads ahead read the beginning of the next prompt: a player has opened the story. Raises
@@ -496,7 +506,7 @@ class WorldEngine:
         )
         scan = read_scan(worlds, world, given.lore, self._source.card(world), given.files, begun)
         moment = Moment(scan.seed or f"{world.id}|{begun.number}", datetime.now(), world.language)
-        return replace(given, story=told_so_far, late=late, scan=scan, moment=moment)
+        return replace(given, story=told_so_far, late=late, scan=scan, moment=moment, recalled=begun.recalled)
 
     def _nothing(self, begun: RecognisedRequest) -> Given:
         """Returns what the first prompt of a new world is made from."""

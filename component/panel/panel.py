@@ -32,7 +32,7 @@ from component.panel.total import draw_due, draw_totals, sum_summary_records
 from component.panel.work_line import WorkLine, draw_work_line
 from component.widget.region import open_page_region
 from component.widget.tabs import draw_tabs
-from component.world.panel import draw_world_panel
+from component.world.panel import DrawTab, draw_world_panel
 from component.world.view import WorldView, read_story
 from graph.answer.documents import brought_chars
 from graph.context.turns import CHUNK
@@ -116,9 +116,25 @@ def _render_panel_tabs(view: View, story: WorldView | None, prefix: str = "") ->
     work = draw_work_line(view, prefix)
     with content:
         if story is not None:
-            draw_world_panel(story, prefix)
+            draw_world_panel(story, prefix, _list_memory_tabs(view))
             return Panel(view, work, None, None, None, prefix)
         return _draw_open_tab(view, words, work, prefix)
+
+
+def _list_memory_tabs(view: View) -> dict[str, DrawTab]:
+    """Returns the tabs of a story that remembers: its summaries and its memory."""
+    if view.session is None or not view.session.remembers:
+        return {}
+    return {
+        "summaries": lambda shown, prefix: _draw_story_summaries(shown.view, prefix),
+        "memory": lambda shown, prefix: draw_memory(shown.view, prefix),
+    }
+
+
+def _draw_story_summaries(view: View, prefix: str) -> None:
+    st.caption(view.words("world.summaries.about"))
+    made = len(view.store.ledger.records(view.session_id)) if view.session_id else 0
+    _draw_history(view, made, prefix)
 
 
 def _draw_open_tab(view: View, words: Words, work: WorkLine, prefix: str) -> Panel:

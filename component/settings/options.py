@@ -23,7 +23,7 @@ from component.settings.budget import (
     forget_wrong,
 )
 from component.settings.memory_place import draw_memory_place
-from component.settings.own_answer import draw_answer_options, reset_answer_options
+from component.settings.own_answer import draw_answer_options, draw_story_memory, reset_answer_options
 from component.settings.own_setting import keep_own, read_own
 from component.settings.picker import draw_picker
 from component.settings.servers import draw_servers
@@ -55,6 +55,7 @@ def _place_memory(name: str, *texts: str) -> Setting:
 SETTINGS = (
     Setting("models", ("models.key", "models.chat", "models.utility", "models.pick.local"), draw_picker),
     Setting("chat", ("own.prompt", "own.temperature", "own.tokens", "own.presets"), draw_answer_options),
+    Setting("chat", ("own.remembers", "own.remembers.help"), draw_story_memory),
     Setting("look", ("language.label",), lambda view: _draw_own_language(view)),
     Setting("look", ("theme.label", "theme.dark", "theme.light"), lambda view: draw_theme(view.words)),
     Setting("context", ("budget.rate", "rate.help"), lambda view: draw_first_rate(view.words)),

@@ -11,7 +11,7 @@ import streamlit as st
 import settings
 from component.page import window
 from component.page.catalogue import Words
-from component.page.view import View
+from component.page.view import View, run_page_action
 from component.widget.failure import draw_error, render_raised_error
 from component.widget.markdown import escape_markdown
 from errors import GieokError
@@ -29,6 +29,26 @@ def draw_answer_state(view: View) -> None:
     if options != DEFAULT:
         with st.container(key="own-state"):
             st.caption(escape_markdown(" · ".join(_list_option_facts(words, options))))
+
+
+def draw_story_memory(view: View) -> None:
+    """Draws the switch whether a story has a memory and summaries of its own."""
+    words, session = view.words, view.session
+    key = f"own-remembers-{view.session_id or 'new'}"
+    st.session_state[key] = session is not None and session.remembers
+    st.toggle(
+        words("own.remembers"),
+        key=key,
+        help=words("own.remembers.help"),
+        disabled=not view.is_story,
+        on_change=_set_story_memory,
+        args=(view, key),
+    )
+
+
+def _set_story_memory(view: View, key: str) -> None:
+    if view.session is not None:
+        run_page_action(partial(view.store.set_remembers, view.session.id, bool(st.session_state[key])))
 
 
 def reset_answer_options() -> None:

@@ -35,7 +35,7 @@ def draw_sidebar(view: View) -> DeltaGenerator:
         with st.container(key="side-foot", gap="small"):
             draw_undo(view)
             draw_answer_state(view)
-            if view.session is None or not view.session.world:  # no summaries are made of stories
+            if view.session is None or not view.session.world or view.session.remembers:  # else there are no summaries
                 with st.container(key="rate"), st.expander(words("settings.title"), key="settings"):
                     draw_rate(view)
             else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 import streamlit as st
@@ -23,7 +23,8 @@ from component.world.view import WorldView, look_at_newest
 
 TYPED = "world-typed-"
 """How the keys of fields begin whose text is kept while another tab is open."""
-TABS: dict[str, Callable[[WorldView, str], None]] = {
+DrawTab = Callable[[WorldView, str], None]
+TABS: dict[str, DrawTab] = {
     "people": draw_people,
     "places": draw_places,
     "relations": draw_relations,
@@ -35,12 +36,14 @@ TABS: dict[str, Callable[[WorldView, str], None]] = {
 }
 
 
-def draw_world_panel(shown: WorldView, prefix: str = "") -> None:
-    """Draws where the story stands, the tabs, and the content of the open one only."""
+def draw_world_panel(shown: WorldView, prefix: str = "", further: Mapping[str, DrawTab] = {}) -> None:
+    """Draws where the story stands, the tabs, and the content of the open one only. ``further``: tabs behind those of
+    the world."""
     _draw_standing(shown, prefix)
     render_imported_book(shown, prefix)
-    tabs = draw_tabs(shown.view.words, f"{prefix}world-tabs", "world.tab", tuple(TABS), _keep_world_fields, (prefix,))
-    for tab, draw in zip(tabs, TABS.values(), strict=True):
+    drawn = {**TABS, **further}
+    tabs = draw_tabs(shown.view.words, f"{prefix}world-tabs", "world.tab", tuple(drawn), _keep_world_fields, (prefix,))
+    for tab, draw in zip(tabs, drawn.values(), strict=True):
         if tab.open:
             with tab:
                 draw(shown, prefix)

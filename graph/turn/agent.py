@@ -152,7 +152,8 @@ class Agent(TurnEngine):
         Raises ``SessionUnknown``, ``TurnUnknown``.
         """
         copy_id = self.store.tree.copy(session_id, last_turn)
-        if self.store.session(copy_id).world:
+        made = self.store.session(copy_id)
+        if made.world and not made.remembers:
             return copy_id
         if self.memory is not None:
             self.memory.writer.copy_session(self.tenant, session_id, copy_id, user=self.user)

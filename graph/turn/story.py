@@ -12,6 +12,7 @@ from errors import GieokError, NothingToAnswer, NothingToRetry, TurnUnknown, ens
 from graph.turn.channel import Channel
 from graph.turn.event import Done, Ended, Event, Failed, Token, TurnUsage
 from graph.turn.finish import build_failed_row
+from graph.turn.memory.story import StoryMemory
 from graph.turn.process.engine import TurnEngine
 from graph.turn.request import Request, check_message
 from graph.turn.runtime import Notes
@@ -35,7 +36,8 @@ def play_turn(
     channel, began = Channel(stop, emit, keep), time.monotonic()
     with engine.stop_watch.watching(session.id, stop):
         try:
-            node = _answer_player(engine, session, place, channel)
+            memory = StoryMemory.read(engine, session, place)
+            node = _answer_player(engine, session, place, channel, memory)
         except Stopped:
             seconds = time.monotonic() - began
             _write_end(engine, place, Finished("stopped", "", seconds=seconds))
@@ -43,6 +45,7 @@ def play_turn(
         except Exception as error:
             failure = ensure_gieok_error(error, log, f"turn {place.number}")
             return _fail(engine, place, failure, time.monotonic() - began, channel.text)
+    memory.plan_side_work()
     return _build_story_end(engine, place, node)
 
 
@@ -70,7 +73,9 @@ def _begin_turn(engine: TurnEngine, opening: Opening, request: Request) -> TurnP
     return place
 
 
-def _answer_player(engine: TurnEngine, session: Session, place: TurnPlace, channel: Channel) -> StoryNode:
+def _answer_player(
+    engine: TurnEngine, session: Session, place: TurnPlace, channel: Channel, memory: StoryMemory
+) -> StoryNode:
     assert engine.worlds is not None, "only stories of this process's own database have a world"
     worlds = engine.worlds().using(engine.store, engine.models)
     parent = engine.store.worlds.last_before(session.id, place.number, place.branch)
@@ -78,7 +83,7 @@ def _answer_player(engine: TurnEngine, session: Session, place: TurnPlace, chann
     def emit(piece: str) -> None:
         channel.emit(Token(piece))
 
-    return worlds.play(session.world, parent, place.question, channel.stop, emit, place)
+    return worlds.play(session.world, parent, place.question, channel.stop, emit, place, memory.recall)
 
 
 def _build_story_end(engine: TurnEngine, place: TurnPlace, node: StoryNode) -> Done:

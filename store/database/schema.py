@@ -136,6 +136,7 @@ session = Table(
     Column("undelivered", String(32), nullable=False, server_default=""),
     Column("model", PlainData),
     Column("world", ExactName(64), nullable=False, server_default=""),
+    Column("remembers", Boolean, nullable=False, default=False, server_default=false()),
     Index(
         "session_of_owner",
         "owner",

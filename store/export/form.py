@@ -167,6 +167,7 @@ class SessionForm(StrictForm):
     collections: list[Literal["session", "mine", "product"]] | None = None
     options: OptionsForm | None = None
     client_system: str = ""
+    remembers: bool = False
 
 
 class BranchForm(StrictForm):

@@ -23,6 +23,7 @@ from store.world.record import StoryNode, World
 from store.world.worlds import Worlds
 from tests.conftest import Serve
 from tests.test_app import page, texts
+from text.language import Language
 from world.book import FORMATS, read_book
 from world.engine import WorldEngine
 from world.extraction.extract import Extractor
@@ -340,6 +341,45 @@ def test_an_earlier_turn_answered_again_keeps_what_followed_as_another_version(s
     assert "장면 2." not in texts(at)
     press(at, "earlier-1")
     assert node_of(at).id == second.id
+
+
+@pytest.mark.parametrize("language", ["ko", "en"])
+def test_a_player_has_a_story_remember_itself_and_sees_what_it_remembers(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, language: Language
+) -> None:
+    monkeypatch.setenv("GIEOK_MEMORY", "true")
+    monkeypatch.setenv("GIEOK_WORLD_BUDGET_HISTORY", "40")
+    serve(numbered())
+    words, at = Words(language), opened({"ko": "ko-KR", "en": "en-US"}[language])
+    names = [words(f"world.tab.{tab}") for tab in ("summaries", "memory")]
+    for number in range(1, 5):
+        say(at, f"{number}번째 문을 지나 탑의 북쪽 계단으로 간다")
+    assert not {*names} & {tab.label for tab in at.tabs}
+    set_remembers(at, True)
+    assert session_of(at).remembers
+    say(at, "뒤를 돌아본다")
+    assert names == [tab.label for tab in at.tabs if tab.label in names]
+    report = node_of(at).report
+    assert report is not None
+    assert report["tokens"]["summaries"] > 0
+    for name, told in (("memory", words("memory.apart")), ("summaries", words("world.summaries.about"))):
+        at.session_state[f"world-tabs-{language}"] = words(f"world.tab.{name}")
+        assert told in texts(at.run())
+        assert not at.exception
+    set_remembers(at, False)
+    assert not {*names} & {tab.label for tab in at.tabs}, "the open one goes, too"
+    assert not session_of(at).remembers
+
+
+def set_remembers(at: AppTest, remembers: bool) -> None:
+    """Turns the switch in the settings."""
+    at.session_state["options-open"] = "chat"
+    at.button(key="open-options-window").click().run()
+    at.toggle(key=f"own-remembers-{param(at, 's')}").set_value(remembers).run()
+    assert not at.exception
+    del at.session_state["window"]
+    at.run()
+    assert not at.exception
 
 
 def test_a_copy_of_a_story_goes_on_with_the_state_of_its_turn(serve: Serve) -> None:

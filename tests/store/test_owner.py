@@ -231,6 +231,7 @@ def arguments(world: World, function: Callable[..., object], session_id: str) ->
         "text": "taken",
         "question": "taken",
         "pinned": True,
+        "remembers": True,
         "end": Finished("done", "taken", messages=[]),
         "thumb": "up",
         "change": lambda steps: [*steps, {"taken": True}],

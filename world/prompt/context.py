@@ -6,7 +6,7 @@ block before the last message.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
@@ -47,7 +47,8 @@ class Given:
     ``deepest``: the greatest depth in the chat at which an entry may stand. ``names``: for the macros in the
     files; ``moment``: None leaves macros whose text changes as they are. ``before``: the report of the turn before;
     ``first``: the first turn whose words stand in the prompt; ``room``: tokens for lore that stands with these turns.
-    ``constant``: tokens for the entries that are always active, apart from the lorebook's budget.
+    ``constant``: tokens for the entries that are always active, apart from the lorebook's budget. ``recalled``: what
+    the story remembers of itself, texts within their budgets by the names of their parts.
     """
 
     world: World
@@ -71,6 +72,7 @@ class Given:
     first: int = 0
     room: int = 0
     constant: int = 0
+    recalled: Sequence[tuple[str, str]] = ()
 
     @property
     def language(self) -> Language:
@@ -202,7 +204,8 @@ def _render_context_prefix(given: Given, parts: _Parts) -> str:
 
 
 def _render_changing_block(given: Given, parts: _Parts) -> str:
-    blocks = (f"{label}\n{text}" for label, text in _list_labelled_blocks(given, parts))
+    labelled = (f"{label}\n{text}" for label, text in _list_labelled_blocks(given, parts))
+    blocks = (*(text for _, text in given.recalled), *labelled)
     return "\n\n".join((prompt.render_prompt("world_changing", given.language), *blocks))
 
 
@@ -257,6 +260,7 @@ def _count_part_tokens(given: Given, parts: _Parts) -> dict[str, int]:
         "files": sum(file.tokens for _, file in parts.files),
         "story": parts.story.tokens,
         "episodes": sum(size for _, size in parts.episodes),
+        **{name: estimate_tokens(text) for name, text in given.recalled},
         "lore": sum(one.tokens for one in parts.lore.taken if one not in apart and one.entry.id not in stand),
         **({"standing": parts.standing.tokens} if stand else {}),
         **({"depth": sum(one.tokens for one in apart)} if apart else {}),

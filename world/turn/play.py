@@ -21,6 +21,7 @@ from store.session.options import DEFAULT, AnswerOptions
 from store.world.record import StoryNode
 from text.answer import loop
 from text.sentence import split_sentences
+from world.engine import Recall, recall_nothing
 from world.prompt.placement import place_world_texts
 from world.turn.ahead import Messages, build_next_beginning
 from world.turn.turn import StoryTurn, UpstreamRefusal
@@ -51,10 +52,11 @@ def play_story_turn(
     stop: threading.Event,
     emit: Callable[[str], object],
     place: TurnPlace | None = None,
+    recall: Recall = recall_nothing,
 ) -> StoryNode:
     """Answers a message of the player after a turn; None for the beginning of a story. ``emit`` hears the pieces that
     the reader sees. Returns the new turn; a failed one leaves no trace. ``place``: of the turn's row, where it was
-    begun already.
+    begun already; ``recall``: what the story remembers of itself.
 
     Raises ``WorldUnknown``, ``UpstreamError``, ``EmptyAnswer``, and ``Stopped`` when ``stop`` was set before the first
     word.
@@ -65,6 +67,7 @@ def play_story_turn(
     begun = _build_played_request(engine, world_id, parent, question)
     if place is not None:
         begun = replace(begun, place=place, number=place.number)
+    begun = replace(begun, recalled=tuple(recall(begun.told_numbers)))
     options = _load_story_options(engine, place.session_id if place is not None else parent.session if parent else "")
     messages = [*_build_earlier_messages(begun, options), {"role": "user", "content": question}]
     body = {

@@ -24,12 +24,10 @@ def remove_turn(engine: TurnEngine, session_id: str, number: int, branch: int | 
     with engine.hold(session_id) as session:
         turn = load_turn_on_path(engine, session_id, number, branch)
         settle_last_turn(engine, session, engine.store.status(session))
-        if not session.world:
-            moved = note_turn_removal(engine.tenant, session_id, number, engine.user)
-            engine.store.tree.remove(session_id, number, moved)
-            return turn.branch
-        engine.store.tree.remove(session_id, number)
-        _take_up_line(engine, session_id, number)
+        moved = note_turn_removal(engine.tenant, session_id, number, engine.user)
+        engine.store.tree.remove(session_id, number, moved)
+        if session.world:
+            _take_up_line(engine, session_id, number)
         return turn.branch
 
 
