@@ -22,7 +22,7 @@ from model.call.token import estimate_tokens
 from model.embedding import Embedder, Vectors
 from model.modelset import ModelSet
 from settings import Settings
-from store import Store
+from store import Finished, Store
 from store.session.opening import TurnPlace
 from store.world import change
 from store.world.change import ChangedValue
@@ -290,21 +290,8 @@ class WorldEngine:
     ) -> StoryNode:
         """Stores an answer as it came, after the turns that only the client knew. ``stopped``: the reader ended the
         answer; what was shown is kept. ``model``: the one that answered."""
-        worlds = self.store.worlds
         world = self._take_player_name(begun.world or self.create(begun), begun)
-        parent = begun.parent
-        if begun.known.wordings and begun.known.node is not None:
-            worlds.learn(begun.known.node, begun.known.wordings)
-        if begun.known.edits and parent is not None:
-            parent = worlds.rebase(parent, begun.known.edits)
-        told_turns = list[StoryNode]()
-        for question, answer in begun.given:
-            given = NewNode(
-                question, (answer,), answer, "given", tokens=estimate_tokens(question) + estimate_tokens(answer)
-            )
-            parent = worlds.add(world.id, parent, given)
-            told_turns.append(parent)
-        self._extractor.read_told(told_turns)
+        parent = self._keep_history(begun, world)
         if stopped:
             report = {**(report or {}), "stopped": True}
         seconds = time.monotonic() - begun.began
@@ -321,7 +308,38 @@ class WorldEngine:
             waits=begun.waits,
             began=time.time() - seconds,
         )
-        return worlds.add(world.id, parent, new, begun.place)
+        return self.store.worlds.add(world.id, parent, new, begun.place)
+
+    def keep_failed(self, begun: RecognisedRequest, end: Finished) -> None:
+        """Stores a turn that has no answer, after the turns that only the client knew, so that it is seen and can be
+        tried again, as on the page; nothing where the story has not begun, or shows an answer there already. That this
+        could not be done fails nothing more."""
+        if begun.world is None or begun.told_story.before or not begun.question:
+            return
+        try:
+            parent = self._keep_history(begun, begun.world)
+            place = parent and self.store.worlds.begin_after(parent, begun.question, time.time() - (end.seconds or 0.0))
+            if place:
+                self.store.finish_turn(place.session_id, place.number, end, place=place)
+        except GieokError as error:
+            log.warning("that a turn failed was not noted: %s", error.code)
+
+    def _keep_history(self, begun: RecognisedRequest, world: World) -> StoryNode | None:
+        """Stores what a client's history says that nobody knew; returns the last turn before the new one."""
+        worlds, parent = self.store.worlds, begun.parent
+        if begun.known.wordings and begun.known.node is not None:
+            worlds.learn(begun.known.node, begun.known.wordings)
+        if begun.known.edits and parent is not None:
+            parent = worlds.rebase(parent, begun.known.edits)
+        told_turns = list[StoryNode]()
+        for question, answer in begun.given:
+            given = NewNode(
+                question, (answer,), answer, "given", tokens=estimate_tokens(question) + estimate_tokens(answer)
+            )
+            parent = worlds.add(world.id, parent, given)
+            told_turns.append(parent)
+        self._extractor.read_told(told_turns)
+        return parent
 
     def settle_waiting(self, node: StoryNode, begun: RecognisedRequest) -> None:
         """Notes that the client that waited for a turn has its answer, or has its end before it; that this could not be

@@ -20,8 +20,10 @@ from starlette.requests import Request
 
 from door.openai.passing import PassedOn, PassingBegun, choose_passed_headers
 from door.openai.side_call import is_side_call
-from errors import ModelBroken, WorldUnknown
+from errors import GieokError, ModelBroken, UpstreamError, WorldUnknown
 from graph.turn.event import Done, Token, TurnUsage, find_finish_reason
+from graph.turn.finish import build_failed_row
+from graph.turn.runtime import Notes
 from model.raw import Raw, RawAnswer, RawStopped
 from server.header import FIT, TURN
 from server.refusal import Refusal, build_field_refusal, shutting_down
@@ -137,7 +139,7 @@ class _StoryPassage:
             if (known := engine.find_undelivered_turn(begun)) is not None:
                 return self._tell(engine, begun, known, upstream=str(body["model"]))
             self._turn = StoryTurn(engine, raw, begun, body, counted=self._given.counted)
-            ended = self._turn.run(stop, self._begin, self._piece)
+            ended = self._run_turn(engine, self._turn, stop)
             if ended.node is not None:
                 self._settle = partial(engine.settle_waiting, ended.node, begun)
             return self._build_done(ended, begun.number)
@@ -145,6 +147,24 @@ class _StoryPassage:
             raise PassedOn(error.status, error.headers, error.content) from error
         except RawStopped as error:  # the client has left, or the server ends
             raise shutting_down() from error
+
+    def _run_turn(self, engine: WorldEngine, turn: StoryTurn, stop: threading.Event) -> StoryTurnEnd:
+        """Runs the turn; one that fails is stored as that of a conversation is, and its error is the client's."""
+        failure: GieokError | None = None
+        try:
+            ended = turn.run(stop, self._begin, self._piece)
+            failure = ended.failure
+        except UpstreamRefusal as error:
+            failure = turn.name_refusal(error)
+            raise
+        except UpstreamError as error:
+            failure = error
+            raise
+        finally:
+            if failure is not None:
+                seconds = time.monotonic() - self._began
+                engine.keep_failed(turn.begun, build_failed_row(failure, Notes(), seconds, turn.reply.visible_text))
+        return ended
 
     def _aside(self, raw: Raw, body: Json, stop: threading.Event) -> Done:
         """Passes a program's own question on, and its answer in the form of any other (``WorldReply``)."""

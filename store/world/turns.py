@@ -13,10 +13,12 @@ from errors import WorldTurnRaw, WorldTurnTaken, WorldUnknown
 from store.database import schema
 from store.database import world_table as table
 from store.owner import check_session, in_worlds
-from store.path import Path, parse_path
-from store.session.history import put_marks
+from store.path import Path, branch_at, parse_path
+from store.search.turn_index import delete_outdated_row
+from store.session.history import drop_marks, put_marks
 from store.session.opening import TurnPlace
 from store.session.session_path import lock_session_row
+from store.turn.foreign import insert_turn
 from store.turn.partial import delete_partial_text
 from store.turn.shift import copy_turn_around
 from store.world import change, story, tree
@@ -82,9 +84,30 @@ class StoryTurns(WorldRows):
                 return _note_waiting(connection, tree.load_node(connection, same), new)
             session_id, parent = self._find_home(connection, owner, world_id, parent, new)
             spot = _choose_spot(connection, session_id, parent, new)
+            if (failed := _take_up_failed(connection, parent, new.question)) is not None:
+                spot = failed
             is_outrun = _is_outrun(connection, parent, new, spot)
             node = _write_node(connection, (world_id, owner), parent, new, replace(spot, is_shown=not is_outrun))
             return node if is_outrun else _note_waiting(connection, node, new)
+
+    def begin_after(self, parent: StoryNode, question: str, began: float) -> TurnPlace | None:
+        """Writes the question of the turn after ``parent``, for one that fails; the same question there that failed
+        before is this turn. None where the story has not begun to be played, or shows an answer after ``parent``, or
+        another line: it stays as it is. ``began``: when the request came (Unix seconds). Raises ``WorldUnknown``."""
+        with self._transaction() as connection:
+            owner = check_world(connection, parent.world)
+            lock_world_row(connection, parent.world)
+            tree.lock_story(connection, parent)
+            if not parent.turn or _find_open_end(connection, parent) is None:
+                return None
+            new = NewNode(question, ("",), "", "raw")
+            spot = _take_up_failed(connection, parent, question)
+            if spot is None:
+                spot = _choose_spot(connection, parent.session, parent, new)
+                row = {"session_id": spot.session_id, "branch": spot.branch, "number": spot.number}
+                insert_turn(connection, spot.path, {**row, "question": question, "status": "running", "started": began})
+                tree.follow_path(connection, spot.session_id, spot.path, spot.number, 0)
+            return TurnPlace(spot.session_id, owner, spot.branch, spot.number, question, "running", False, False)
 
     def _find_home(
         self, connection: Connection, owner: str, world_id: str, parent: StoryNode | None, new: NewNode
@@ -369,6 +392,36 @@ def _choose_spot(connection: Connection, session_id: str, parent: StoryNode | No
     number = parent.turn + 1 if parent else int(bool(new.question.strip()))
     branch, path = tree.choose_next_line(connection, session_id, parent, number)
     return _Spot(session_id, branch, number, path)
+
+
+def _find_open_end(connection: Connection, parent: StoryNode) -> Path | None:
+    """Returns the path that a story shows, where it shows nothing after a turn, or one that failed; else None."""
+    shown = select(_SESSION.path, _SESSION.turn_count).where(_SESSION.id == parent.session)
+    stored, count = connection.execute(shown).one()
+    path = parse_path(stored)
+    if parent.turn < path[0][1] or branch_at(path, parent.turn) != parent.branch:
+        return None
+    if count == parent.turn:
+        return path
+    last = (_TURN.session_id == parent.session, _TURN.branch == branch_at(path, count), _TURN.number == count)
+    is_failed = connection.execute(select(_TURN.id).where(*last, _TURN.status == "failed")).first() is not None
+    return path if is_failed and count == parent.turn + 1 else None
+
+
+def _take_up_failed(connection: Connection, parent: StoryNode | None, question: str) -> _Spot | None:
+    """Returns the place of the turn after ``parent`` that a story shows as its last one, where it asks the same and
+    failed; its row is as before its answer. None where there is none."""
+    path = _find_open_end(connection, parent) if parent is not None else None
+    if parent is None or path is None:
+        return None
+    branch, number = branch_at(path, parent.turn + 1), parent.turn + 1
+    here = (_TURN.session_id == parent.session, _TURN.branch == branch, _TURN.number == number)
+    failed = update(schema.turn).where(*here, _TURN.question == question, _TURN.status == "failed")
+    if not connection.execute(failed.values(status="running", error=None, answer=None, finished=None)).rowcount:
+        return None
+    drop_marks(connection, parent.session, branch, number)
+    delete_outdated_row(connection, parent.session, branch, number)
+    return _Spot(parent.session, branch, number, path, is_begun=True)
 
 
 def _is_outrun(connection: Connection, parent: StoryNode | None, new: NewNode, spot: _Spot) -> bool:

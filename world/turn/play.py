@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import prompt
 from errors import EmptyAnswer, ModelUnknown
-from model.call.fault import build_refusal_error
 from model.call.stream import Stopped
 from model.call.token import estimate_tokens
 from model.modelset import ModelSet
@@ -55,8 +54,8 @@ def play_story_turn(
     recall: Recall = recall_nothing,
 ) -> StoryNode:
     """Answers a message of the player after a turn; None for the beginning of a story. ``emit`` hears the pieces that
-    the reader sees. Returns the new turn; a failed one leaves no trace. ``place``: of the turn's row, where it was
-    begun already; ``recall``: what the story remembers of itself.
+    the reader sees. Returns the new turn. ``place``: of the turn's row, where it was begun already;
+    ``recall``: what the story remembers of itself.
 
     Raises ``WorldUnknown``, ``UpstreamError``, ``EmptyAnswer``, and ``Stopped`` when ``stop`` was set before the first
     word.
@@ -82,7 +81,7 @@ def play_story_turn(
         else (_ignore_answer_end, _ignore_answer_end)
     )
     turn = StoryTurn(engine, models.raw, begun, body, counted=True, ends=ends, cut=cut)
-    return _run_played_turn(turn, stop, emit, models)
+    return _run_played_turn(turn, stop, emit)
 
 
 def preview_message(engine: WorldEngine, world_id: str, parent: StoryNode | None, question: str) -> Json:
@@ -124,9 +123,7 @@ def _build_earlier_messages(begun: RecognisedRequest, options: AnswerOptions) ->
     return [system, *(message for turn in begun.told_story.turns for message in _build_turn_messages(*turn))]
 
 
-def _run_played_turn(
-    turn: StoryTurn, stop: threading.Event, emit: Callable[[str], object], models: ModelSet
-) -> StoryNode:
+def _run_played_turn(turn: StoryTurn, stop: threading.Event, emit: Callable[[str], object]) -> StoryNode:
     told = 0
 
     def piece(_: str) -> None:
@@ -139,13 +136,11 @@ def _run_played_turn(
     try:
         ended = turn.run(stop, lambda *_: None, piece)
     except UpstreamRefusal as error:
-        raise build_refusal_error(
-            error.status, error.headers, error.content, url=models.url, model=models.name
-        ) from error
+        raise turn.name_refusal(error) from error
     except RawStopped as error:
         raise Stopped from error
     if ended.node is None:
-        raise Stopped if stop.is_set() else EmptyAnswer
+        raise Stopped if stop.is_set() else ended.failure or EmptyAnswer
     return ended.node
 
 

@@ -12,8 +12,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from errors import ModelBroken, format_error_trace
+from errors import EmptyAnswer, GieokError, ModelBroken, format_error_trace
 from model.cache import find_least_tokens, mark_breakpoints, takes_breakpoints
+from model.call.fault import build_refusal_error
 from model.call.token import estimate_tokens
 from model.raw import Raw, RawAnswer
 from store.world.record import StoryNode, World
@@ -47,12 +48,13 @@ class UpstreamRefusal(Exception):
 
 @dataclass(frozen=True, slots=True)
 class StoryTurnEnd:
-    """The end of a turn. ``node``: None when nothing was stored: an answer that calls the client's tools, or a call
-    that was stopped before its first word."""
+    """The end of a turn. ``node``: None when nothing was stored: an answer that calls the client's tools, a call that
+    was stopped before its first word, or a ``failure`` that the client hears of by the answer itself."""
 
     node: StoryNode | None
     receipt: Json
     tokens: Counted
+    failure: GieokError | None = None
 
 
 class StoryTurn:
@@ -91,8 +93,8 @@ class StoryTurn:
         """Asks the model and passes the answer on: ``begin`` hears that it begins, ``emit`` its pieces: server-sent
         events, or the JSON of a whole answer.
 
-        A failed turn writes nothing. Raises ``UpstreamRefusal``, ``UpstreamError``, and ``RawStopped`` when the call
-        was stopped before its answer began.
+        A failed turn is the caller's to write (``WorldEngine.keep_failed``). Raises ``UpstreamRefusal``,
+        ``UpstreamError``, and ``RawStopped`` when the call was stopped before its answer began.
         """
         given = self._place_texts()
         request = self._request(given)
@@ -109,6 +111,11 @@ class StoryTurn:
             finally:
                 if created is not None and not stored:
                     self._engine.store.worlds.delete(created.id)
+
+    def name_refusal(self, refusal: UpstreamRefusal) -> GieokError:
+        """Returns our own error for a request that the model's server did not take."""
+        answer = (refusal.status, refusal.headers, refusal.content)
+        return build_refusal_error(*answer, url=self._raw.url, model=self._model)
 
     @property
     def _model(self) -> str:
@@ -195,7 +202,8 @@ class StoryTurn:
         whole = (bool(reply.reason or reply.ended) or self._end is not None) and not reply.failed
         if not whole and not stopped:
             if reply.failed:
-                return StoryTurnEnd(None, {}, Counted(0, 0, 0, 0))
+                told = ModelBroken(url=self._raw.url, reason="it reported an error", reason_code="error")
+                return StoryTurnEnd(None, {}, Counted(0, 0, 0, 0), told)
             raise ModelBroken(url=self._raw.url, reason="the answer has no end", reason_code="no_end")
         tokens = self._tokens(given)
         paid = self._receipt(tokens, given)
@@ -207,7 +215,8 @@ class StoryTurn:
         )
         if seen.strip() and reply.reason not in CALLS:
             node = self._engine.keep(self.begun, raw, seen, paid, self._prompted.report, not whole, self._model)
-        return StoryTurnEnd(node, paid, tokens)
+        is_empty = node is None and not stopped and reply.reason not in CALLS
+        return StoryTurnEnd(node, paid, tokens, EmptyAnswer() if is_empty else None)
 
     def _tokens(self, given: Placed) -> Counted:
         known = read_counted_tokens(self.reply.usage, self.reply.timings)

@@ -16,6 +16,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from graph.turn.event import Done
 from model.raw import RawClient
 from store.world.record import LoreEntry
 from tests.door.openai.inside import Inside, content, inside
@@ -444,6 +445,83 @@ def test_an_answer_that_fails_on_its_way_writes_nothing(service: Inside, client:
     assert worlds(service) == []
     client.say("Hi")
     assert (client.fit, client.turn) == ("new", 1)
+
+
+@pytest.mark.parametrize(
+    ("failure", "code", "stream"),
+    [
+        (reply.failed(429, "a_code", message="Words of the server."), "model_overloaded", True),
+        (reply.failed(500, "a_code", message="Words of the server."), "model_server_error", False),
+        (reply.broken("It begins and"), "model_broken", True),
+        (reply.troubled("It begins and"), "model_broken", True),
+        (reply.said(""), "empty_answer", True),
+    ],
+)
+def test_a_failed_turn_of_a_story_is_kept_as_one_of_a_conversation_and_tried_again(
+    service: Inside, client: Client, failure: Reply, code: str, stream: bool
+) -> None:
+    client.say("Begin")
+    session = nodes(service)[0].session
+
+    def rows() -> list[tuple[int, int, str, str]]:
+        turns = service.agent.store.turns(session, limit=10)
+        return [(turn.branch, turn.number, turn.question, turn.status) for turn in turns]
+
+    for _ in range(2):  # the client itself tries it again, too
+        service.upstream.add(failure)
+        client.send([*client.messages, {"role": "user", "content": "Go on"}], stream=stream)
+        assert rows() == [(0, 1, "Begin", "done"), (0, 2, "Go on", "failed")]
+    (failed,) = service.agent.store.turns(session, limit=1)
+    assert failed.error is not None
+    assert failed.error["code"] == code
+    assert len(nodes(service)) == 1
+    client.say("Go on")
+    assert (client.fit, client.turn) == ("goes_on", 2)
+    assert rows() == [(0, 1, "Begin", "done"), (0, 2, "Go on", "done")]
+    assert service.agent.store.turns(session, limit=1)[0].error is None
+    service.upstream.add(failure)
+    client.send([*client.messages, {"role": "user", "content": "And then?"}], stream=stream)
+    done = list(service.agent.retry(session))[-1]
+    assert isinstance(done, Done)
+    assert rows()[2:] == [(0, 3, "And then?", "done")]
+    assert [node.turn for node in nodes(service)] == [1, 2, 3]
+
+
+def test_a_failed_turn_hides_no_answer(service: Inside, client: Client) -> None:
+    client.say("Begin")
+    client.say("Go on")
+    session, failure = nodes(service)[0].session, reply.failed(500, "a_code", message="Words of the server.")
+    path = service.agent.store.session(session).path
+    for messages in (client.messages[:-1], [*client.messages[:2], {"role": "user", "content": "Another way"}]):
+        service.upstream.add(failure)
+        client.send(messages, stream=True)
+    assert service.agent.store.session(session).path == path
+    assert [turn.status for turn in service.agent.store.turns(session, limit=10)] == ["done", "done"]
+    for question in ("One way", "Another way"):
+        service.upstream.add(failure)
+        client.send([*client.messages, {"role": "user", "content": question}], stream=True)
+    assert [turn.question for turn in service.agent.store.turns(session, limit=1)] == ["Another way"]
+    assert len(service.agent.store.tree.alternatives(session, [3])[3].branches) == 2
+    client.say("A third way")
+    assert (client.fit, client.turn) == ("goes_on", 3)
+    assert service.agent.store.turns(session, limit=1)[0].answer == client.messages[-1]["content"]
+
+
+def test_turns_that_only_a_client_knew_are_kept_with_the_one_that_failed_after_them(
+    service: Inside, client: Client
+) -> None:
+    client.say("Begin")
+    session = nodes(service)[0].session
+
+    def rows() -> list[tuple[str, str]]:
+        return [(turn.question, turn.status) for turn in service.agent.store.turns(session, limit=10)]
+
+    client.messages += [{"role": "user", "content": "Told"}, {"role": "assistant", "content": "By another program."}]
+    service.upstream.add(reply.failed(500, "a_code", message="Words of the server."))
+    client.send([*client.messages, {"role": "user", "content": "Go on"}], stream=True)
+    assert rows() == [("Begin", "done"), ("Told", "done"), ("Go on", "failed")]
+    client.say("Go on")
+    assert rows() == [("Begin", "done"), ("Told", "done"), ("Go on", "done")]
 
 
 def test_a_client_that_leaves_keeps_what_was_shown(service: Inside, client: Client) -> None:
