@@ -23,9 +23,10 @@ from text.date.calendar import find_single_days, find_written
 RECENT = 3
 """Messages of the user before the question in which dates are looked for."""
 LEANING = 0.3
-"""Least probability of a label that something else speaks for, too: of a question about a time or a day where the user
-has just written dates (none of 608 other messages has it), and of one about the documents where a section is near
-enough to be quoted (decision 9)."""
+"""Least probability of a question about a time or a day where the user has just written dates (none of 608 other
+messages has it)."""
+QUOTABLE_LEANING = 0.1
+"""Least probability of a question about the documents where a section is near enough to be quoted (decision 9)."""
 
 
 def route_tool_calls(
@@ -52,7 +53,7 @@ def route_tool_calls(
     if label in ("remember", "none"):  # the message's own words decide what is a wish, and what it names
         wish = find_wish(question, earlier, route.wish)
         label, question = ("none", question) if wish is None else ("remember", wish)
-    if label == "none" and route.documents >= LEANING and _is_quotable(question, tools):
+    if label == "none" and route.documents >= QUOTABLE_LEANING and _is_quotable(question, tools):
         label = "documents"
     if label == "time" and Sum.read(question, None, now()).named is None:
         write = _write_nothing

@@ -28,11 +28,10 @@ def rank_sections(hits: Sequence[Hit], question: Vectors, texts: Vectors, titles
     """Returns the best passage of each section, best first. ``texts``, ``titles``: vectors of the passages and of their
     headings, a row for each hit.
 
-    The question's words that a section has count beside the vectors. Some sections are near every question. So the mean
-    vector of all headings found, which stands for questions in general, is subtracted from the question.
+    The question's words that a section has count beside the vectors.
     """
     cover = np.asarray([hit.cover for hit in hits])
-    scores = (texts + titles) @ (question - titles.mean(axis=0)) + WORDS * cover
+    scores = (texts + titles) @ question + WORDS * cover
     scored = [
         replace(hit, score=float(score), heading=float(cosine))
         for hit, score, cosine in zip(hits, scores, titles @ question, strict=True)

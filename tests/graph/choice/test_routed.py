@@ -115,6 +115,7 @@ def test_the_time_of_a_place_brings_no_dates() -> None:
     [
         ("Is my data safe with you?", True, True),
         ("Is my data safe with you?", False, False),
+        ("검색 색인이 손상됐대. 어떻게 해야 해?", True, True),
         ("더 짧게 요약해줘", True, False),  # near a section about summaries, and no question about the documents
         ("내가 전에 말한 것 기억해?", True, False),
     ],
