@@ -188,7 +188,7 @@ def draw_window(view: View) -> bool:
     now = window.find_open_window()
     if now is not None:
         name, about = now
-        WINDOWS[name](view, about)
+        window.draw_open_window(view, lambda view: WINDOWS[name](view, about))
     return window.find_open_window() is not None
 
 

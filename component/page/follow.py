@@ -17,7 +17,7 @@ from component.memory.memory_tab import has_pending_fold
 from component.page.view import View
 from component.panel.panel import Panel
 from component.settings.model_status import draw_trouble
-from component.widget.wait import redraw_when
+from component.widget.wait import redraw_window_at_change
 from component.work import resource
 from component.work.job import Job
 from component.work.readiness import ModelStatus
@@ -69,16 +69,17 @@ def follow_chat_work(
 
 
 def watch_answer_end(view: View, live: LiveAnswerView | None) -> None:
-    """Runs the page anew when the answer has ended; used instead of ``follow_chat_work`` while a window is open.
+    """Draws the open window anew when the answer has ended; used instead of ``follow_chat_work`` while one is open.
 
-    A page run that follows the answer would keep the window's own widgets waiting (``component.page.window``).
+    A page run that follows the answer would keep the window's own widgets waiting (``component.page.window``). The page
+    below shows the end once the window is closed, which runs it anew.
     """
     job = view.job
     if job is None:
         return
     if live is not None:
         live.update(job.progress, view.status)
-    redraw_when(lambda: job.progress.ended, WINDOW_BEAT)
+    redraw_window_at_change(lambda: view.jobs.of(view.session_id), job, WINDOW_BEAT)
 
 
 def _follow_unseen(job: Job) -> None:

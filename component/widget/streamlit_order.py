@@ -9,6 +9,7 @@ import threading
 from collections import deque
 from typing import Any
 
+import streamlit as st
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.scriptrunner import script_runner
@@ -18,6 +19,7 @@ from streamlit.runtime.scriptrunner_utils.script_requests import (
     ScriptRequests,
     ScriptRequestType,
 )
+from streamlit.runtime.scriptrunner_utils.script_run_context import ThreadState, get_script_run_ctx
 from streamlit.runtime.state.safe_session_state import SafeSessionState
 
 CARRIED = ("chat_input_value", "json_trigger_value")
@@ -66,6 +68,30 @@ def _take_values_whole(state: SafeSessionState, *values: Any, **replay: Any) -> 
         _take_values(state, *values, **replay)
     finally:
         _running.takes_values = False
+
+
+def find_fragment() -> str:
+    """Returns Streamlit's id of the fragment that is being drawn; empty outside of one."""
+    return ThreadState.get().fragment_id or ""
+
+
+def rerun_fragment(fragment_id: str) -> None:
+    """Ends this run and draws that fragment, as ``st.rerun(scope="fragment")`` does with the fragment that it is called
+    in. Streamlit lets nothing but a callback name another fragment, and a beat within a window is another one."""
+    context = get_script_run_ctx()
+    if context is None or context.script_requests is None:
+        return
+    context.script_requests.request_rerun(
+        RerunData(
+            query_string=context.query_string,
+            page_script_hash=context.page_script_hash,
+            fragment_id_queue=[fragment_id],
+            is_fragment_scoped_rerun=True,
+            cached_message_hashes=context.cached_message_hashes,
+            context_info=context.context_info,
+        )
+    )
+    st.session_state.get("told")  # reading it lets Streamlit take the request
 
 
 class OrderedRequests(ScriptRequests):

@@ -6,26 +6,52 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from component.page import window
 from component.work.side_call import SideCall
 
 BEAT = 0.4
 
 
 def redraw_when(look: Callable[[], bool], beat: float | None) -> None:
-    """Calls ``look``, which may draw, now and every ``beat`` seconds, and draws the page anew once it returns True.
+    """Calls ``look``, which may draw, now and every ``beat`` seconds, and draws the page anew once it returns True;
+    within a window that window alone.
 
     Never while the page itself is being drawn: that would end the run before the buttons further down are reached, and
-    a press of one of them would be lost. ``look`` then says so again in the next beat. ``beat``: None to draw once.
+    a press of one of them would be lost. ``look`` then says so again in the next beat. Nor the page while a window is
+    open over it: the browser would drop what is being typed there. ``beat``: None to draw once.
     """
     if beat is None:
         look()  # no fragment: one that is drawn again without a beat would go on with that of before
         return
+    draws_page, in_window = True, window.is_window_being_drawn()
+
+    @st.fragment(run_every=beat)
+    def part() -> None:
+        if not look() or draws_page:
+            return
+        if in_window:
+            window.redraw_open_window()
+        elif window.find_open_window() is None:
+            st.rerun()
+
+    try:
+        part()
+    finally:
+        draws_page = False
+
+
+def redraw_window_at_change(read: Callable[[], object], drawn: object, beat: float) -> None:
+    """Draws the open window alone anew whenever ``read``, which is called every ``beat`` seconds, returns something
+    else than before; ``drawn``: what it returned when the page run began. For what runs below the window."""
     draws_page = True
 
     @st.fragment(run_every=beat)
     def part() -> None:
-        if look() and not draws_page:
-            st.rerun()
+        nonlocal drawn
+        now = read()
+        if now != drawn and not draws_page:
+            drawn = now
+            window.redraw_open_window()
 
     try:
         part()

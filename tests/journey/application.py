@@ -227,6 +227,27 @@ HURRY = """async ([text, count, pause]) => {
 }"""
 """Types and sends messages; Playwright would wait for the page before each."""
 
+PAUSE_MESSAGES = """
+window.messagePause = 0;
+window.WebSocket = class extends window.WebSocket {
+  addEventListener(kind, listener, ...rest) {
+    if (kind !== "message") return super.addEventListener(kind, listener, ...rest);
+    let before = Promise.resolve();
+    super.addEventListener(kind, (event) => {
+      const pause = () => window.messagePause && new Promise((done) => setTimeout(done, window.messagePause));
+      before = before.then(pause).then(() => listener(event));
+    }, ...rest);
+  }
+};"""
+"""Lets the page hear what a busy server says piece by piece: ``messagePause`` is the time before each, in ms."""
+WATCH_WINDOW = """pause => {
+  window.messagePause = pause;
+  window.windowWasAway = false;
+  new MutationObserver(() => {
+    if (!document.querySelector('[role="dialog"]')) window.windowWasAway = true;
+  }).observe(document.body, { childList: true, subtree: true });
+}"""
+
 
 @dataclass(frozen=True)
 class Person:
@@ -297,6 +318,14 @@ class Person:
         part = "천천히 도착하는"
         every = re.compile(f"^(?:(?!{part}).)*(?:{part}(?:(?!{part}).)*){{{times}}}$", re.S)
         expect(self.see(number, seconds)).to_have_text(every, use_inner_text=True)
+
+    @contextmanager
+    def keep_window(self, pause: float = 100) -> Iterator[None]:
+        """While the block runs the server is slow (``PAUSE_MESSAGES`` is in the page), and the open window must not be
+        away for a moment: what is typed then is lost."""
+        self.page.evaluate(WATCH_WINDOW, pause)
+        yield
+        assert not self.page.evaluate("windowWasAway")
 
     def unfold(self, label: Locator) -> None:
         """Opens a folded part and waits until it stands still: what moves under a click is missed."""

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import Locator, expect
 
+from tests.journey.application import PAUSE_MESSAGES, SLOW
 from tests.journey.axe import violations
 from tests.journey.conftest import Visit
+from tests.wait import until
 
 if TYPE_CHECKING:
-    from tests.journey.application import Person
+    from tests.journey.application import App, Person
 
 pytestmark = pytest.mark.browser
 
@@ -117,3 +119,26 @@ def test_a_moved_slider_says_what_stays_and_makes_it_again(visit: Visit) -> None
     others.get_by_role("button", name="다시 만들기").click()
     expect(others).to_have_count(0)
     expect(person.panel).to_contain_text("(목표 45%)")
+
+
+def test_a_hint_that_is_being_typed_outlives_the_summary_that_arrives_meanwhile(visit: Visit, app: App) -> None:
+    person, (begin, end), upstream = visit(own=True), ("송장 번호와 ", "예산을 남겨 줘"), app.upstream
+    assert upstream is not None
+    person.page.add_init_script(PAUSE_MESSAGES)
+    person.open()
+    person.ask(f"아주 {SLOW} 첫째 이야기입니다", 1)
+    person.choose(OPEN)
+    window = opened(person)
+    window.get_by_role("button", name="요약 써 보기").click()
+    expect(window.get_by_role("button", name="중지")).to_be_visible()
+    hint, use = window.get_by_label("무엇을 꼭 남길까요?"), window.get_by_role("button", name="이 요약 쓰기")
+    hint.press_sequentially(begin)
+
+    def is_written() -> bool:
+        upstream.hurry()
+        return use.is_visible()
+
+    with person.keep_window():
+        until(is_written)
+        person.page.keyboard.type(end)  # into what has the focus
+    expect(hint).to_have_value(begin + end)

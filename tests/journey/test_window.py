@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, expect
 from graph.state import SummaryRecord
 from settings import load_settings
 from store import Finished, Store
-from tests.journey.application import SLOW, App, Person, answer, push, started
+from tests.journey.application import LASTING, PAUSE_MESSAGES, SLOW, App, Person, answer, push, started
 from tests.journey.conftest import Visit
 from tests.stub.upstream import Request, Upstream
 from tests.wait import SECONDS, until
@@ -60,6 +60,11 @@ def stored(app: App) -> Iterator[Store]:
     store = Store(load_settings(data_dir=app.log.parent / "data").database)
     yield store
     store.close()
+
+
+def address(person: Person) -> str:
+    """The id of the open conversation."""
+    return person.page.url.rpartition("s=")[2]
 
 
 def shut(person: Person) -> None:
@@ -144,6 +149,36 @@ def test_an_edit_that_is_being_typed_outlives_the_summary_that_is_made_meanwhile
     expect(person.panel).to_contain_text("사용자와 AI가 여행 이야기를 나눔")
 
 
+@pytest.mark.parametrize("name", ["settings", "comparison"])
+def test_what_is_being_typed_in_a_window_outlives_the_end_of_the_answer_below_it(
+    visit: Visit, app: App, name: str
+) -> None:
+    person = visit(own=True)
+    person.page.add_init_script(PAUSE_MESSAGES)
+    person.open(f"/?s={talked(app)}")
+    person.say("아주 천천히 답해 줘")
+    expect(person.live).to_contain_text("이 답변은")
+    if name == "settings":
+        person.page.get_by_role("button", name="설정", exact=True).click()
+    else:
+        person.panel.get_by_role("tab", name="컨텍스트").click()
+        person.panel.get_by_role("button", name="비교하기").click()
+    window = person.page.get_by_role("dialog")
+    field = window.get_by_role("textbox").first
+    field.fill("")
+    field.press_sequentially("쓰고 ")
+    assert app.upstream is not None
+    with person.keep_window():
+        app.upstream.hurry()
+        with stored(app) as store:
+            until(lambda: store.turns(address(person), limit=1)[0].status == "done")
+        person.page.wait_for_timeout(3000)  # what would close the window comes with the next look
+        person.page.keyboard.type("있는 글")  # into what has the focus
+    expect(field).to_have_value("쓰고 있는 글")
+    shut(person)
+    person.see_whole(5, LASTING)
+
+
 def test_the_drawer_on_a_phone_works_and_stays_while_an_answer_runs_and_after_it(visit: Visit, app: App) -> None:
     path = f"/?s={talked(app)}"
     person, other = visit(width=390, height=844, path=path), visit(path=path)
@@ -157,7 +192,6 @@ def test_the_drawer_on_a_phone_works_and_stays_while_an_answer_runs_and_after_it
     expect(person.live).to_have_count(1)
     other.page.reload()
     other.page.get_by_role("button", name="중지").click()
-    expect(person.answer(5)).to_have_count(1)
     expect(drawer).to_contain_text("6턴의 프롬프트 미리 보기")
     shut(person)
     expect(person.answer(5)).to_be_visible()
