@@ -194,12 +194,14 @@ def picture(
     person = Person(context.new_page(), app)
     if "view=" in path:
         person.page.goto(app.url + path)
-        expect(person.page.locator(".st-key-document-rows, .st-key-world-sample")).to_be_visible()
+        expect(person.page.locator(".st-key-documents-filter, .st-key-world-sample")).to_be_visible()
     else:
         person.open(path, ready=READY[language])
     if "?s=" in path:
         expect(person.page.locator("[class*='st-key-actions-']").last).to_be_visible()
     show(person)
+    drawn = "[data-testid=stSkeleton], [data-test-script-state=running] [data-testid=stApp]"
+    expect(person.page.locator(drawn).locator("visible=true")).to_have_count(0)
     person.page.wait_for_timeout(1500)
     person.page.screenshot(path=out)
     context.close()
