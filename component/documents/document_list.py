@@ -43,23 +43,27 @@ def draw_list(view: View, library: Library, documents: Sequence[Document], may_c
     is_searched = bool(query.strip()) or kind != "all"
     if is_searched:
         st.caption(words("documents.found", count=len(matches), all=len(documents)))
-    pages = -(-len(matches) // ROWS)
-    key = f"documents-page-{kind}-{query}"  # a new query or kind starts at its first page
-    page = min(int(st.session_state.get(key, 1)), pages)
-    shown = matches[(page - 1) * ROWS : page * ROWS]
     # the product's own stand folded below the user's, unless something is looked for
-    folded = [document for document in shown if document.collection == "product" and not is_searched]
+    folded = [] if is_searched else [document for document in matches if document.collection == "product"]
     with st.container(key="document-rows", gap=None):
-        for document in shown:
-            if document not in folded:
-                _draw_document_row(view, library, document, may_change)
-        if folded:
-            title = f"{words('documents.product')} ({sum(each.collection == 'product' for each in matches)})"
-            with st.container(key="document-product"), st.expander(title), st.container(gap=None):
-                for document in folded:
-                    _draw_document_row(view, library, document, may_change)
+        own = matches[: len(matches) - len(folded)]
+        _draw_document_page(view, library, own, may_change, f"{kind}-{query}")  # a new query starts at its first page
+    if folded:
+        title = f"{words('documents.product')} ({len(folded)})"
+        with st.container(key="document-product"), st.expander(title), st.container(gap=None):
+            _draw_document_page(view, library, folded, may_change, "product")
+
+
+def _draw_document_page(
+    view: View, library: Library, documents: Sequence[Document], may_change: bool, name: str
+) -> None:
+    """Draws the documents on the current page of the list of this name, and its page numbers."""
+    pages, key = -(-len(documents) // ROWS), f"documents-page-{name}"
+    page = max(1, min(int(st.session_state.get(key, 1)), pages))
+    for document in documents[(page - 1) * ROWS : page * ROWS]:
+        _draw_document_row(view, library, document, may_change)
     if pages > 1:
-        with st.container(key="document-pages", horizontal_alignment="center"):
+        with st.container(horizontal_alignment="center"):
             st.pagination(pages, key=key)
 
 

@@ -24,7 +24,7 @@ _component = st.components.v2.component(
 
 def draw_theme(words: Words) -> None:
     """Draws the theme switch."""
-    st.caption(words("theme.label"))
+    st.markdown(words("theme.label"))
     themes = [[name, words(f"theme.{name.lower()}")] for name in THEMES]
     key = f"theme-{words.language}"
     data = {"label": words("theme.label"), "themes": themes, "apply": ""}

@@ -232,6 +232,26 @@ def test_a_long_list_is_drawn_a_page_at_a_time_and_found_by_name(serve: Serve, m
     assert "조건에 맞는 문서가 없습니다" in texts(at)
 
 
+def test_the_products_own_documents_have_page_numbers_of_their_own(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serve()
+    page()
+    add(("first.md", "# First\n\nWords."))
+    one = shelf().documents()[0]
+    product = [replace(one, id=number, name=f"guide-{number:04}.md", collection="product") for number in range(1, 39)]
+    monkeypatch.setattr(Library, "documents", lambda self: [replace(one, id=99), *product])
+    at = documents()
+    (folded,) = [each for each in at.expander if "(38)" in each.label]
+    (numbers,) = folded.pagination
+    assert len(at.pagination) == 1  # none below the user's one
+    numbers.set_value(2).run()
+    shown = texts(at)
+    assert r"**first\.md**" in shown
+    assert r"**guide\-0038\.md**" in shown
+    assert r"**guide\-0001\.md**" not in shown
+
+
 def test_a_damaged_index_is_told_and_rebuilt(serve: Serve, words: Words) -> None:
     serve()
     page()

@@ -102,7 +102,7 @@ def screens(words: Words, talk: dict[str, Any]) -> Iterator[tuple[str, Form, Cal
         yield "known", form, windows.open_known
         yield "palette", form, windows.open_palette
     yield "summarise", Form(), windows.write_summary
-    yield "documents", Form(), lambda _: None
+    yield "documents", Form(), windows.unfold_guides
     yield "drawer", Form("-phone", PHONE), partial(windows.press, "panel.open")
     yield "map", Form(), lambda _: None
     yield "side", Form(), partial(windows.ask_aside, talk["side"])
@@ -135,6 +135,9 @@ class Windows:
     def open_known(self, person: Person) -> None:
         self.choose_tab("memory", person)
         self.press("known.open", person)
+
+    def unfold_guides(self, person: Person) -> None:
+        person.unfold(person.page.locator(".st-key-document-product summary"))
 
     def open_palette(self, person: Person) -> None:
         expect(person.page.locator(".gieok-palette")).to_be_attached()
@@ -194,12 +197,14 @@ def picture(
     person = Person(context.new_page(), app)
     if "view=" in path:
         person.page.goto(app.url + path)
-        expect(person.page.locator(".st-key-document-rows, .st-key-world-sample")).to_be_visible()
+        expect(person.page.locator(".st-key-documents-filter, .st-key-world-sample")).to_be_visible()
     else:
         person.open(path, ready=READY[language])
     if "?s=" in path:
         expect(person.page.locator("[class*='st-key-actions-']").last).to_be_visible()
     show(person)
+    drawn = "[data-testid=stSkeleton], [data-test-script-state=running] [data-testid=stApp]"
+    expect(person.page.locator(drawn).locator("visible=true")).to_have_count(0)
     person.page.wait_for_timeout(1500)
     person.page.screenshot(path=out)
     context.close()
@@ -255,8 +260,9 @@ def played(talk: dict[str, Any]) -> Any:
     def utility(messages: list[BaseMessage]) -> str:
         said = "\n".join(str(each.content) for each in messages)
         if "<memory>" in said:  # a memory of what was told, not of what was asked
-            lines = folded(said).splitlines()
-            return "\n".join(line for line in lines if not line.endswith("?") or any(map(str.isdigit, line)))
+            made = json.loads(folded(said))
+            made["memory"] = [line for line in made["memory"] if not line.endswith("?") or any(map(str.isdigit, line))]
+            return json.dumps(made, ensure_ascii=False)
         found = [index for index, turn in enumerate(talk["turns"]) if turn[1] in said]
         return str(talk["summaries"][found[-1] // 3]) if len(found) >= 3 else str(talk["title"])
 

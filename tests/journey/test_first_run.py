@@ -202,6 +202,7 @@ def test_a_model_can_be_chosen_while_an_answer_is_running(page: Person, upstream
     expect(dialog.get_by_role("button", name="원래 모델로")).to_have_count(0, timeout=PATIENCE)
     expect(ready(page.page)).to_have_count(0, timeout=PATIENCE)  # no Escape here: it stops the answer
     upstream.hurry()
+    dialog.get_by_role("button", name="닫기").click()
     page.see_whole(1, LASTING, seconds=120)  # it went on to its end
 
 

@@ -26,7 +26,7 @@ def render_world_menu(words: Words, world: World, *, is_open: bool, prefix: str 
         for name in names
     }
     choices["again"] = MenuItem(words("world.again"), "add", partial(begin_further_story, world.id))
-    draw_overflow(f"{prefix}more-world-{world.id}", choices, upright=True)
+    draw_overflow(f"more-world-{prefix}{world.id}", choices, upright=True)
 
 
 def begin_further_story(world_id: str) -> None:
