@@ -16,6 +16,8 @@ from babel.units import format_unit
 from langchain_core.messages import AnyMessage, ToolMessage
 
 from graph.choice.question import has_unread
+from graph.context.past import RECALL
+from graph.tool.recall import QUOTED
 from prompt import render_prompt
 from retrieval.answer.file_part import REASON as GIVEN
 from retrieval.answer.tool import NAME as SEARCH
@@ -41,6 +43,11 @@ def render_answer_by_code(messages: Sequence[AnyMessage], language: str) -> str 
 def _render_tool_answer(result: ToolMessage, question: str, language: str) -> str | None:
     wording = WORDING.get(result.name or "")
     return wording(result, question, language) if wording and result.status != "error" else None
+
+
+def _render_recalled_turns(result: ToolMessage, question: str, language: str) -> str | None:
+    """Returns the quotation of past turns; None where there is none, so that the model answers from what was found."""
+    return str(result.text) if (result.artifact or {}).get(QUOTED) else None
 
 
 def _repeat_result_text(result: ToolMessage, question: str, language: str) -> str | None:
@@ -165,6 +172,7 @@ WORDING: dict[str, Callable[[ToolMessage, str, str], str | None]] = {
     SEARCH: _render_search_answer,
     "calculate": _render_calculation,
     "current_time": _render_current_time,
+    RECALL: _render_recalled_turns,
     "remember": _repeat_result_text,
     "forget": _repeat_result_text,
 }

@@ -12,11 +12,13 @@ from graph.choice.arguments import build_label_calls
 from graph.choice.expression import Sum
 from graph.choice.feature import Label
 from graph.choice.question import read_time_question
-from graph.choice.router import load_router
+from graph.choice.router import Route, load_router
 from graph.choice.wish import find_wish
 from graph.context.clock import Clock, read_local_time
+from graph.context.past import RECALL
 from graph.tool.time import DATES
 from graph.tool.tool_call import make_call
+from retrieval.answer.tool import NAME as SEARCH
 from retrieval.answer.tool import QUOTABLE
 from text.date.calendar import find_single_days, find_written
 
@@ -26,7 +28,8 @@ LEANING = 0.3
 """Least probability of a question about a time or a day where the user has just written dates (none of 608 other
 messages has it)."""
 QUOTABLE_LEANING = 0.1
-"""Least probability of a question about the documents where a section is near enough to be quoted (decision 9)."""
+"""Least probability of a question about the documents, or about what the user said, where something is near enough to be
+quoted (decision 9)."""
 
 
 def route_tool_calls(
@@ -50,21 +53,37 @@ def route_tool_calls(
     dates = [day for day in find_single_days(question, today) if day != today] if route.time >= LEANING else []
     earlier_dates = _find_written_dates(earlier, today) if route.time >= LEANING else []
     label: Label = "time" if dates or earlier_dates else route.label
-    if label in ("remember", "none"):  # the message's own words decide what is a wish, and what it names
+    if label in ("remember", "recall", "none"):  # the message's own words decide what is a wish, and what it names
         wish = find_wish(question, earlier, route.wish)
-        label, question = ("none", question) if wish is None else ("remember", wish)
-    if label == "none" and route.documents >= QUOTABLE_LEANING and _is_quotable(question, tools):
-        label = "documents"
+        if wish is not None:
+            label, question = "remember", wish
+        elif label == "remember":
+            label = "none"
+    if label == "none":
+        label = _find_quotable_label(route, question, tools)
     if label == "time" and Sum.read(question, None, now()).named is None:
         write = _write_nothing
     chosen = build_label_calls(label, question, previous, _name_days(dates), _name_days(earlier_dates), write)
     return [make_call(name, arguments) for name, arguments in chosen if name in offered]
 
 
-def _is_quotable(question: str, tools: Sequence[BaseTool]) -> bool:
-    """Returns whether one of the tools finds a section near enough to the question to quote it."""
-    checks = [tool.metadata[QUOTABLE] for tool in tools if tool.metadata and QUOTABLE in tool.metadata]
-    return any(check(question) for check in checks)
+def _find_quotable_label(route: Route, question: str, tools: Sequence[BaseTool]) -> Label:
+    """Returns the likeliest of the labels whose tool finds something near enough to the question to quote it; «none»
+    where none does."""
+    doubtful: list[tuple[float, Label, str]] = [
+        (route.documents, "documents", SEARCH),
+        (route.recall, "recall", RECALL),
+    ]
+    for likely, label, name in sorted(doubtful, reverse=True):
+        if likely >= QUOTABLE_LEANING and any(_is_quotable(tool, question) for tool in tools if tool.name == name):
+            return label
+    return "none"
+
+
+def _is_quotable(tool: BaseTool, question: str) -> bool:
+    """Returns whether a tool finds something near enough to the question to quote it."""
+    check = (tool.metadata or {}).get(QUOTABLE)
+    return check is not None and bool(check(question))
 
 
 def _write_nothing() -> None:

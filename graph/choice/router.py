@@ -25,20 +25,21 @@ MARGIN = 0.5
 """Least lead in probability of a tool over any other label; chosen on the development set."""
 
 _log = logging.getLogger(__name__)
-_TIME, _WISH, _DOCUMENTS = (LABELS.index(label) for label in ("time", "remember", "documents"))
+_LEANINGS = [LABELS.index(label) for label in ("time", "remember", "documents", "recall")]
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
     """The label of a message, its lead in probability over the next label (0–1), and the probabilities that the message
-    asks for a time or a day (``time``), wants something remembered (``wish``) or means the documents (``documents``),
-    also where that is not its label."""
+    asks for a time or a day (``time``), wants something remembered (``wish``), means the documents (``documents``) or
+    asks for something that the user said (``recall``), also where that is not its label."""
 
     label: Label
     margin: float
     time: float = 0.0
     wish: float = 0.0
     documents: float = 0.0
+    recall: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ class Router:
         second, first = np.argsort(likely)[-2:]
         margin = float(likely[first] - likely[second])
         label: Label = LABELS[first] if margin >= MARGIN else "none"
-        return Route(label, margin, float(likely[_TIME]), float(likely[_WISH]), float(likely[_DOCUMENTS]))
+        return Route(label, margin, *(float(likely[at]) for at in _LEANINGS))
 
     def _likely(self, question: str, previous: str | None, before: Label) -> Values:
         """Returns the probability of each label: shape ``(len(LABELS),)``, sum 1."""

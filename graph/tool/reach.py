@@ -34,8 +34,8 @@ def _find_nothing(query: str, day: str = "", conversation: str = "") -> Recalled
 class MemoryReach:
     """The memory of one session of a tenant and user, during turn ``turn``.
 
-    ``past``: searches earlier turns. ``listed``: the lines that ``forget`` has listed in
-    this turn, by the numbers that it gave them.
+    ``past``: searches earlier turns. ``quoted``: the answer that quotes them, where no model is to be asked for it.
+    ``listed``: the lines that ``forget`` has listed in this turn, by the numbers that it gave them.
     """
 
     memory: Memory
@@ -45,4 +45,5 @@ class MemoryReach:
     language: Language = "ko"
     user: str = USER
     past: SearchPast = _find_nothing
+    quoted: RecalledTurns | None = None
     listed: dict[int, str] = field(default_factory=dict, compare=False)

@@ -11,10 +11,13 @@ from pydantic import BaseModel, Field
 from graph.context.past import RECALL
 from graph.tool.question.guard import FOREIGN
 from graph.tool.reach import MemoryReach
+from retrieval.answer.tool import QUOTABLE
 
 QUERY_CHARS = 300
 TURNS = "turns"
 """The field of the artifact with the turns of the result, in the order of their marks."""
+QUOTED = "quoted"
+"""The field of the artifact that says that the result is the answer: a quotation of these turns."""
 ABOUT = {"ko": "예전에 나눈 말을 날짜와 함께 그대로 찾기", "en": "search what was said before, word for word, by day"}
 
 
@@ -37,15 +40,18 @@ class RecallToolArguments(BaseModel, extra="forbid"):
 
 
 def make_recall_tool(reach: MemoryReach) -> BaseTool:
-    """Returns the tool ``recall`` for one turn; it searches with ``MemoryReach.past``."""
+    """Returns the tool ``recall`` for one turn; it searches with ``MemoryReach.past``, or gives the quotation that is
+    there already (``MemoryReach.quoted``)."""
 
     @tool(RECALL, args_schema=RecallToolArguments, response_format="content_and_artifact")
     def recall_turns(query: str, day: str = "", conversation: str = "") -> tuple[str, dict[str, Any] | None]:
         """Search all that was said before, also in other conversations, where the turns given with the question do not
         hold the answer: with other words, or on one day, or in one conversation."""
+        if (quoted := reach.quoted) is not None:
+            return quoted.text, {TURNS: [*quoted.items], QUOTED: True}
         found = reach.past(query, day, conversation)
         artifact = {TURNS: [*found.items]} if found.items else {}
         return found.text, {**artifact, FOREIGN: True} if found.foreign else artifact or None
 
-    recall_turns.metadata = {"about": ABOUT}
+    recall_turns.metadata = {"about": ABOUT, QUOTABLE: lambda question: reach.quoted is not None}
     return recall_turns

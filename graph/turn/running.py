@@ -15,7 +15,7 @@ from langgraph.types import Command
 
 from errors import GieokError, ensure_gieok_error, format_error_trace
 from graph import title
-from graph.answer import documents, read_ahead
+from graph.answer import documents, past_quote, read_ahead
 from graph.context.past import FoundPast, read_item
 from graph.context.prompt import raw_tokens
 from graph.node.ask import ANSWERS
@@ -24,6 +24,7 @@ from graph.summary import ahead
 from graph.summary.ahead import Ahead
 from graph.summary.known import read_known
 from graph.tool.client_tool import NO_TOOLS
+from graph.tool.reach import RecalledTurns
 from graph.tool.recall import TURNS as RECALLED_TURNS
 from graph.turn import outside
 from graph.turn.channel import Channel
@@ -137,7 +138,9 @@ class RunningTurn:
         shown = partial(self._shown_turns, notes, found)
         tools = [
             *engine.tools,
-            *long_term.make_turn_memory_tools(engine, session, number, models.profile, shown, request.cites),
+            *long_term.make_turn_memory_tools(
+                engine, session, number, models.profile, shown, request.cites, self._quote_past(found, models.profile)
+            ),
             *(search.tools if search else ()),
             *outside.list_outside_tools(
                 engine, models, question, session=session.id, asks=request.asks, stop=self.channel.stop
@@ -186,6 +189,15 @@ class RunningTurn:
             return None
         past, cites = self.reading.past if self.reading else None, self.request.cites
         return past_turns.find_past(self.engine, self.session, question, self.number, profile, cites, past)
+
+    def _quote_past(self, found: FoundPast | None, profile: Profile) -> RecalledTurns | None:
+        """Returns the answer that quotes the past turns that were found; None where the model answers: a strong one, in
+        a role of the conversation's own, about files and images, and where the user wants another answer."""
+        has_role = bool(self.options.system_prompt or self.session.client_system)
+        with_more = self.place.with_files or self.place.with_images or bool(self.request.images)
+        if profile.documents != "quoted" or has_role or with_more or self.request.kind == "again":
+            return None
+        return past_quote.quote_past(found, self.session.language, self.request.cites)
 
     def _read_known(self, chunk: Sequence[int]) -> str:
         rows = self.engine.store.turns_between(self.session.id, chunk[0], chunk[-1])

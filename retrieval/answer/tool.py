@@ -19,8 +19,8 @@ QUERY_CHARS = 1000
 MEANT = "meant"
 """A key of a tool's metadata: whether the question came with files, which the tool must then search."""
 QUOTABLE = "quotable"
-"""A key of a tool's metadata: the function that says whether a section is near enough to a message to be quoted. It is
-called for messages that may mean the documents."""
+"""A key of a tool's metadata: the function that says whether what it finds is near enough to a message to be quoted. It
+is called for messages that may ask for that."""
 LEANING_WORDS = 2
 """The most words of a question that depends on the one before it («And deleting?»)."""
 _METADATA: dict[str, Any] = {

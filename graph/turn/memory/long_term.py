@@ -15,6 +15,7 @@ from functools import partial
 from langchain_core.tools import BaseTool
 
 from errors import GieokError, SessionUnknown, format_error_trace
+from graph.context.past import RECALL
 from graph.context.prompt import Changing
 from graph.context.report import PromptOmission
 from graph.context.turns import CHUNK
@@ -166,12 +167,14 @@ def make_turn_memory_tools(
     profile: Profile,
     shown: Callable[[], Collection[TurnKey]] = tuple,
     cites: bool = True,
+    quoted: RecalledTurns | None = None,
 ) -> list[BaseTool]:
     """Returns ``recall``, ``remember`` and ``forget`` for turn ``number``; no tools without memory. ``shown``: returns
-    the past turns that the prompt shows; ``cites``: whether the answer cites past turns by marks.
+    the past turns that the prompt shows; ``cites``: whether the answer cites past turns by marks; ``quoted``: the
+    answer that quotes past turns, for a small model.
 
-    A small model gets no ``recall`` where turns were found: it searches for the same words, so it brings only what fits
-    less, and a small model takes that for the answer.
+    A small model gets no ``recall`` where turns were found and none can be quoted: it searches for the same words, so
+    it brings only what fits less, and a small model takes that for the answer.
     """
     if engine.memory is None:
         return []
@@ -190,7 +193,8 @@ def make_turn_memory_tools(
     reach = MemoryReach(engine.memory, engine.tenant, session.id, number, session.language, engine.user, past)
     if native:
         return memory_tools(reach)
-    return [tool for tool in wish_tools(reach, measure_text_similarity) if tool.name != "recall" or not shown()]
+    tools = wish_tools(replace(reach, quoted=quoted), measure_text_similarity)
+    return [tool for tool in tools if tool.name != RECALL or quoted or not shown()]
 
 
 def _recalled_lines(engine: TurnEngine, session: Session, query: str, native: bool) -> str:

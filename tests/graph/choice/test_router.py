@@ -17,6 +17,10 @@ CLEAR: list[tuple[str, Label]] = [
     ("How do I change the compression rate?", "documents"),
     ("지난번에 내가 말한 예산이 얼마였지?", "recall"),
     ("What did I say my budget was?", "recall"),
+    ("금요일에 애들 누가 봐주지", "recall"),
+    ("빈에서 우리 어디서 묵지", "recall"),
+    ("who is watching the kids on friday", "recall"),
+    ("where are we staying in Vienna", "recall"),
     ("내 여권 번호는 M1234야, 기억해 줘", "remember"),
     ("Please remember that my passport number is M1234", "remember"),
     ("내 전화번호는 기억에서 지워 줘", "forget"),
@@ -25,6 +29,10 @@ CLEAR: list[tuple[str, Label]] = [
     ("I have a meeting at 3 and then lunch with two friends.", "none"),
     ("카페 이름 세 개만 추천해 줘", "none"),
     ("Explain the second one", "none"),
+    ("빈에서 뭐 먹지", "none"),
+    ("우리 호텔 크로네로 바꿨어", "none"),
+    ("where can we eat in Vienna", "none"),
+    ("we are staying at the Hotel Krone now", "none"),
 ]
 
 

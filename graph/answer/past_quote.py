@@ -1,0 +1,56 @@
+"""The answer that code quotes from what the user said before, for a small model: exact, and there at once (decision 7).
+
+Asked «what is my sister called?» a model of 1.5 billion parameters denies that it was told, or invents a name, with the
+sentence in its prompt. The search in past turns finds that sentence, so code says it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from graph.context.past import FoundPast, PastEntry
+from graph.tool.reach import RecalledTurns
+from prompt import render_prompt
+from text import sentence
+from text.language import Language
+
+MOST, SHARE = 3, 0.2
+"""The most turns that are quoted, and the least score of each as a share of the best one's: of 80 questions of the
+development set (``bench.past_question``) one quotation holds the answer to 51, two to 60, three to 69 (2.2 on
+average), four to 77."""
+
+
+def quote_past(found: FoundPast | None, language: Language, cites: bool) -> RecalledTurns | None:
+    """Returns the answer that quotes what was found for a question; None where the user told nothing of it. ``cites``:
+    each quotation has its mark («[T1]»), which opens the turn."""
+    quotes = choose_quotes(found.entries) if found is not None else []
+    if not quotes:
+        return None
+    return RecalledTurns(render_quotes(quotes, language, cites), items=tuple(quote.item for quote in quotes))
+
+
+def choose_quotes(entries: Sequence[PastEntry]) -> list[PastEntry]:
+    """Returns the turns to quote, in the order of time, each with the sentences in which the user tells something.
+    ``entries``: the best first."""
+    told = [entry for each in entries if (entry := _drop_questions(each)).question]
+    best = [entry for entry in told if entry.score >= SHARE * told[0].score][:MOST]
+    return sorted(best, key=lambda entry: (entry.at, entry.key.number))
+
+
+def _drop_questions(entry: PastEntry) -> PastEntry:
+    sentences = sentence.split_sentences(entry.question)
+    return replace(entry, question=" ".join(each for each in sentences if not sentence.is_question(each)))
+
+
+def render_quotes(quotes: Sequence[PastEntry], language: Language, cites: bool) -> str:
+    """Returns the answer with its quotations; ``cites``: as in ``quote_past``."""
+    lines = list[str]()
+    for number, quote in enumerate(quotes, 1):
+        mark = f" [T{number}]" if cites else ""
+        if quote.here:
+            lines.append(render_prompt("reply_said_line", language, text=quote.question, mark=mark))
+        else:
+            name = "reply_said_line_elsewhere"
+            lines.append(render_prompt(name, language, text=quote.question, day=quote.day, mark=mark))
+    return render_prompt("reply_said", language, lines="\n\n".join(lines))
