@@ -21,6 +21,7 @@ from errors import (
     DocumentMislabelled,
     DocumentTooLarge,
 )
+from retrieval.read.contents import link_contents_entries
 from retrieval.read.format import (
     book,
     code,
@@ -117,7 +118,9 @@ def load_file(name: str, data: bytes, limit: int) -> Loaded:
         raise DocumentBroken(name=shown, reason=reason, reason_code="damaged", detail=reason) from error
     if not re.search(r"\w", loaded.text):
         raise DocumentEmpty(name=shown)
-    return replace(loaded, title=cut_graphemes(collapse_spaces(loaded.title), HEADING_CHARS) or _cut_suffix(shown))
+    text = link_contents_entries(loaded.text) if loaded.markdown else loaded.text
+    title = cut_graphemes(collapse_spaces(loaded.title), HEADING_CHARS) or _cut_suffix(shown)
+    return replace(loaded, title=title, text=text)
 
 
 def find_file_kind(name: str) -> Kind:

@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from errors import DocumentEncrypted, DocumentScanned
+from retrieval.read.contents import LEADER
 from retrieval.read.format.html import from_html
 from retrieval.read.format.loaded import Loaded, own_title
 from retrieval.read.format.pdf_layout import Leveled, PageBlock, read_blocks
@@ -184,4 +185,5 @@ def _rank_by_size(pages: Sequence[Sequence[Word]], size: float) -> Leveled:
 
 def _may_head(line: PageLine) -> bool:
     text = line.text
-    return sum(map(str.isalpha, text)) > 1 and len(text) <= HEADING_LETTERS and not text.endswith((".", ",", ";"))
+    is_short = sum(map(str.isalpha, text)) > 1 and len(text) <= HEADING_LETTERS
+    return is_short and not text.endswith((".", ",", ";")) and not re.search(rf"{LEADER}\s*\d+$", text)

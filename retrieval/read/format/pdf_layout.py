@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
+from retrieval.read.contents import LEADER
 from retrieval.read.escaped import MARK
 from retrieval.read.format.pdf_letter import PageLine, Word, join_lines, split_at_gaps
 from retrieval.read.format.pdf_table import PageTable, is_box_inside, take_aligned
@@ -20,7 +21,9 @@ LEAST = 5
 NARROW = 60
 """A column is wider than this, in points."""
 _BULLET = re.compile(r"[-*+•·◦‣▪●○■□–]\s")
-_END = re.compile(r"[.!?:。…][\"'”’)]*$")
+LINE_END = 40
+"""How many characters say whether a line ends a paragraph."""
+_END = re.compile(rf"[.!?:。…][\"'”’)]*$|{LEADER}\s*\d+$")
 Leveled = Callable[[PageLine], int]
 """A function that returns the level of the heading that a line is; 0: it is none."""
 
@@ -145,7 +148,7 @@ def _is_paragraph_start(paragraph: Sequence[PageLine], line: PageLine, width: fl
     far = last.box[1] - line.box[3] > 0.9 * max(line.size, last.size)
     left = min(each.box[0] for each in paragraph)
     short = last.box[2] - left < 0.6 * (width - left)
-    return far or bool(_END.search(last.text)) or short
+    return far or bool(_END.search(last.text[-LINE_END:])) or short
 
 
 def _write_paragraph(lines: Sequence[PageLine]) -> Iterator[PageBlock]:
