@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import statistics
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
-from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from bench import models as bench_models
-from bench.everyday.spelling import Span, holds
+from bench.everyday.spelling import folded
 from bench.public.dataset.dataset import Conversation
 from bench.public.stored import small_models, store_sessions
 from evaluation.scenario import RecordedTurn
@@ -131,7 +131,7 @@ def play_chat(chat: Chat, kinds: Sequence[str], models: ModelSet | None) -> Iter
                 kind: Kind = "edited" if place else "new"
                 answer, seconds, quoted = _ask(agent, Request(session, kind, ask.say, number if place else 0))
                 outcome = AskedMessage(
-                    chat.name, chat.language, ask.kind, ask.say, answer, quoted, _is_right(ask, answer), seconds
+                    chat.name, chat.language, ask.kind, ask.say, answer, quoted, is_right(ask, answer), seconds
                 )
                 if models is None or ask.kind != "recall":
                     yield outcome
@@ -139,7 +139,7 @@ def play_chat(chat: Chat, kinds: Sequence[str], models: ModelSet | None) -> Iter
                 other, other_seconds = answer, seconds
                 if quoted:  # another answer to the same question is the model's
                     other, other_seconds, _ = _ask(agent, Request(session, "again", number=number))
-                yield AskedMessage(**{**asdict(outcome), "model_answer": other, "model_right": _is_right(ask, other),
+                yield AskedMessage(**{**asdict(outcome), "model_answer": other, "model_right": is_right(ask, other),
                                       "model_seconds": other_seconds})  # fmt: skip
 
 
@@ -153,9 +153,19 @@ def _ask(agent: Agent, request: Request) -> tuple[str, float, bool]:
     return (end.answer if isinstance(end, Done) else ""), seconds, quoted
 
 
-def _is_right(ask: Ask, answer: str) -> bool:
-    now = datetime.now()
-    return bool(ask.has) and all(any(holds(answer, form, Span(now, now)) for form in group) for group in ask.has)
+def is_right(ask: Ask, answer: str) -> bool:
+    """Returns whether an answer holds one spelling of every group: a word also as a part of a longer one («oat»), a
+    number only as a whole."""
+    return bool(ask.has) and all(any(_holds_form(answer, form) for form in group) for group in ask.has)
+
+
+def _holds_form(answer: str, form: str) -> bool:
+    text = folded(form)
+    before, after = (
+        (r"(?<!\d)(?<!\d[.,:])" if text[0].isdigit() else ""),
+        (r"(?![.,:]?\d)" if text[-1].isdigit() else ""),
+    )
+    return re.search(before + r"\s*".join(map(re.escape, text.split())) + after, folded(answer)) is not None
 
 
 def figures(outcomes: Sequence[AskedMessage]) -> dict[str, object]:

@@ -6,8 +6,7 @@ from collections import Counter
 
 import pytest
 
-from bench import past_question
-from bench.past_question import DATA, KINDS, SETS, Ask, Chat, figures, load_chats, play_chat
+from bench.past_question import DATA, KINDS, SETS, Ask, Chat, figures, is_right, load_chats, play_chat
 from evaluation.scenario import RecordedTurn
 
 
@@ -19,7 +18,7 @@ def test_the_rows_have_every_kind_in_both_languages_and_say_what_is_asked_for(na
         assert Counter(ask.kind for ask in chat.asks) == {kind: 4 if kind == "recall" else 1 for kind in KINDS}
         told = "\n".join(turn.user for turn in chat.turns)
         for ask in chat.asks:
-            assert past_question._is_right(ask, told) == (ask.kind == "recall")
+            assert is_right(ask, told) == (ask.kind == "recall")
 
 
 def test_a_question_is_quoted_and_judged_and_other_messages_are_not() -> None:

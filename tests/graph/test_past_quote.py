@@ -20,11 +20,10 @@ from store.search.turn_index import TurnKey
 from tests.graph.conftest import OpenAgent
 from tests.graph.recalling import folding, noting
 from tests.graph.talk import prompts
-from tests.graph.test_past_turns import CLOSED, TALKS, index, told
+from tests.graph.test_past_turns import CLOSED, PUPPY, TALKS, index, told
 from tests.table import table
 from text.language import Language
 
-PUPPY = {"en": "What is our puppy called?", "ko": "우리 강아지 이름이 뭐였지?"}
 QUOTED = {
     "en": "This is what I found in what you said.\n\n> We adopted a small brown puppy called Biscuit yesterday.",
     "ko": "하신 말씀에서 찾은 것이에요.\n\n> 어제 갈색 강아지를 데려왔고 이름은 비스킷이야.",
@@ -142,5 +141,6 @@ def test_what_tells_something_is_quoted_in_the_order_of_time(entries: Sequence[P
 def test_each_quotation_is_a_block_of_its_own() -> None:
     quotes = [entry(1, "The budget is 70.", 0.9), entry(5, "It is 80 now.", 0.8, here=False)]
     assert render_quotes(quotes, "en", cites=True) == (
-        "This is what I found in what you said.\n\n> The budget is 70. [T1]\n\n> It is 80 now. (2026-05-03, another conversation) [T2]"
+        "This is what I found in what you said.\n\n> The budget is 70. [T1]\n\n"
+        "> It is 80 now. (2026-05-03, another conversation) [T2]"
     )

@@ -20,7 +20,6 @@ CLEAR: list[tuple[str, Label]] = [
     ("금요일에 애들 누가 봐주지", "recall"),
     ("빈에서 우리 어디서 묵지", "recall"),
     ("who is watching the kids on friday", "recall"),
-    ("where are we staying in Vienna", "recall"),
     ("내 여권 번호는 M1234야, 기억해 줘", "remember"),
     ("Please remember that my passport number is M1234", "remember"),
     ("내 전화번호는 기억에서 지워 줘", "forget"),
