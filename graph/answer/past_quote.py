@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from graph.context.past import FoundPast, PastEntry
 from graph.tool.reach import RecalledTurns
+from memory.line import letters_of
 from prompt import render_prompt
 from text import sentence
 from text.language import Language
@@ -21,20 +22,27 @@ development set (``bench.past_question``) one quotation holds the answer to 51, 
 average), four to 77."""
 
 
-def quote_past(found: FoundPast | None, language: Language, cites: bool) -> RecalledTurns | None:
-    """Returns the answer that quotes what was found for a question; None where the user told nothing of it. ``cites``:
-    each quotation has its mark («[T1]»), which opens the turn."""
+def quote_past(found: FoundPast | None, facts: Sequence[str], language: Language, cites: bool) -> RecalledTurns | None:
+    """Returns the answer that quotes what was found for a question; None where the user told nothing of it. ``facts``:
+    the lines of the user's profile that fit the question; one that a quoted turn says comes no second time.
+    ``cites``: each turn has its mark («[T1]»), which opens it."""
     quotes = choose_quotes(found.entries) if found is not None else []
-    if not quotes:
+    said = letters_of(" ".join(quote.question for quote in quotes))
+    lines = [
+        render_prompt("reply_said_line", language, text=fact, mark="") for fact in facts if letters_of(fact) not in said
+    ]
+    lines += _render_quotes(quotes, language, cites)
+    if not lines:
         return None
-    return RecalledTurns(render_quotes(quotes, language, cites), items=tuple(quote.item for quote in quotes))
+    text = render_prompt("reply_said", language, lines="\n\n".join(lines))
+    return RecalledTurns(text, items=tuple(quote.item for quote in quotes))
 
 
 def choose_quotes(entries: Sequence[PastEntry]) -> list[PastEntry]:
     """Returns the turns to quote, in the order of time, each with the sentences in which the user tells something.
-    ``entries``: the best first."""
+    ``entries``: the best first, which says how well the others fit also where the user only asks in it."""
     told = [entry for each in entries if (entry := _drop_questions(each)).question]
-    best = [entry for entry in told if entry.score >= SHARE * told[0].score][:MOST]
+    best = [entry for entry in told if entry.score >= SHARE * entries[0].score][:MOST]
     return sorted(best, key=lambda entry: (entry.at, entry.key.number))
 
 
@@ -43,8 +51,7 @@ def _drop_questions(entry: PastEntry) -> PastEntry:
     return replace(entry, question=" ".join(each for each in sentences if not sentence.is_question(each)))
 
 
-def render_quotes(quotes: Sequence[PastEntry], language: Language, cites: bool) -> str:
-    """Returns the answer with its quotations; ``cites``: as in ``quote_past``."""
+def _render_quotes(quotes: Sequence[PastEntry], language: Language, cites: bool) -> list[str]:
     lines = list[str]()
     for number, quote in enumerate(quotes, 1):
         mark = f" [T{number}]" if cites else ""
@@ -53,4 +60,4 @@ def render_quotes(quotes: Sequence[PastEntry], language: Language, cites: bool) 
         else:
             name = "reply_said_line_elsewhere"
             lines.append(render_prompt(name, language, text=quote.question, day=quote.day, mark=mark))
-    return render_prompt("reply_said", language, lines="\n\n".join(lines))
+    return lines

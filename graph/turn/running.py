@@ -139,7 +139,13 @@ class RunningTurn:
         tools = [
             *engine.tools,
             *long_term.make_turn_memory_tools(
-                engine, session, number, models.profile, shown, request.cites, self._quote_past(found, models.profile)
+                engine,
+                session,
+                number,
+                models.profile,
+                shown,
+                request.cites,
+                self._quote_past(found, memory, models.profile, question),
             ),
             *(search.tools if search else ()),
             *outside.list_outside_tools(
@@ -190,14 +196,19 @@ class RunningTurn:
         past, cites = self.reading.past if self.reading else None, self.request.cites
         return past_turns.find_past(self.engine, self.session, question, self.number, profile, cites, past)
 
-    def _quote_past(self, found: FoundPast | None, profile: Profile) -> RecalledTurns | None:
-        """Returns the answer that quotes the past turns that were found; None where the model answers: a strong one, in
-        a role of the conversation's own, about files and images, and where the user wants another answer."""
+    def _quote_past(
+        self, found: FoundPast | None, memory: MemoryView | None, profile: Profile, question: str
+    ) -> RecalledTurns | None:
+        """Returns the answer that quotes the past turns and the lines of the profile that fit; None where the model
+        answers: a strong one, in a role of the conversation's own, about files and images, and where the user wants
+        another answer."""
         has_role = bool(self.options.system_prompt or self.session.client_system)
         with_more = self.place.with_files or self.place.with_images or bool(self.request.images)
         if profile.documents != "quoted" or has_role or with_more or self.request.kind == "again":
             return None
-        return past_quote.quote_past(found, self.session.language, self.request.cites)
+        facts = long_term.find_fitting_facts(memory, question, self.engine.now()) if memory is not None else []
+        told = [line.describe(self.session.language) for line in facts]
+        return past_quote.quote_past(found, told, self.session.language, self.request.cites)
 
     def _read_known(self, chunk: Sequence[int]) -> str:
         rows = self.engine.store.turns_between(self.session.id, chunk[0], chunk[-1])

@@ -163,8 +163,8 @@ def test_a_new_conversation_begins_with_the_profile_and_nothing_else_unless_that
 @pytest.mark.parametrize(
     ("line", "fits", "other"),
     [
-        ("My insurance policy number is HL-55231.", "What is my insurance policy number?", "Suggest a quick dinner."),
-        ("내 사물함은 B-17이야.", "내 사물함 몇 번이야?", "오늘 저녁 메뉴 추천해 줘"),
+        ("My insurance policy number is HL-55231.", "I got a letter about my insurance.", "Suggest a quick dinner."),
+        ("내 사물함은 B-17이야.", "내 사물함 열쇠를 잃어버렸어", "오늘 저녁 메뉴 추천해 줘"),
     ],
 )
 def test_a_small_model_gets_of_the_profile_what_fits_the_question(

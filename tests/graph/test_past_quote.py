@@ -9,8 +9,8 @@ from datetime import datetime
 
 import pytest
 
-from graph.answer.past_quote import MOST, choose_quotes, render_quotes
-from graph.context.past import PastEntry
+from graph.answer.past_quote import MOST, choose_quotes, quote_past
+from graph.context.past import FoundPast, PastEntry
 from graph.turn.agent import Agent
 from graph.turn.event import Done
 from graph.turn.request import Request
@@ -18,7 +18,7 @@ from model.profile import SMALL
 from store import TurnRow
 from store.search.turn_index import TurnKey
 from tests.graph.conftest import OpenAgent
-from tests.graph.recalling import folding, noting
+from tests.graph.recalling import folding, noting, ready
 from tests.graph.talk import prompts
 from tests.graph.test_past_turns import CLOSED, PUPPY, TALKS, index, told
 from tests.table import table
@@ -130,6 +130,7 @@ def entry(number: int, question: str, score: float, *, here: bool = True) -> Pas
         ([entry(1, "What is the budget?", 0.9), entry(2, "It is 70.", 0.8)], ["It is 70."]),
         ([entry(1, "I fly to Rome. What shall I pack?", 0.9)], ["I fly to Rome."]),
         ([entry(1, "What is the budget?", 0.9)], []),
+        ([entry(1, "What is the budget?", 0.9), entry(2, "Suggest a quick dinner.", 0.1)], []),
         ([entry(number, f"Part {number}.", 0.9) for number in range(1, 9)], [f"Part {n}." for n in range(1, MOST + 1)]),
         ([], []),
     ],
@@ -138,9 +139,26 @@ def test_what_tells_something_is_quoted_in_the_order_of_time(entries: Sequence[P
     assert [each.question for each in choose_quotes(entries)] == quoted
 
 
-def test_each_quotation_is_a_block_of_its_own() -> None:
-    quotes = [entry(1, "The budget is 70.", 0.9), entry(5, "It is 80 now.", 0.8, here=False)]
-    assert render_quotes(quotes, "en", cites=True) == (
-        "This is what I found in what you said.\n\n> The budget is 70. [T1]\n\n"
+def test_each_quotation_is_a_block_of_its_own_and_nothing_is_quoted_twice() -> None:
+    found = FoundPast((entry(1, "The budget is 70.", 0.9), entry(5, "It is 80 now.", 0.8, here=False)))
+    quoted = quote_past(found, ["I pay in euros.", "the budget is 70"], "en", cites=True)
+    assert quoted is not None
+    assert quoted.text == (
+        "This is what I found in what you said.\n\n> I pay in euros.\n\n> The budget is 70. [T1]\n\n"
         "> It is 80 now. (2026-05-03, another conversation) [T2]"
     )
+    assert quote_past(None, [], "en", cites=True) is None
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_a_pinned_line_that_no_turn_says_is_quoted(agent: OpenAgent, language: Language) -> None:
+    line, question = {
+        "en": ("My insurance policy number is HL-55231.", "What is my insurance policy number?"),
+        "ko": ("내 사물함은 B-17이야.", "내 사물함 몇 번이야?"),
+    }[language]
+    bot = ready(agent(noting, folding, memory=True, profile=SMALL))
+    assert bot.memory is not None
+    bot.memory.writer.pin(bot.tenant, bot.store.create_session(language, 0.3).id, line, user=bot.user)
+    own = bot.store.create_session(language, 0.3).id
+    assert f"> {line.rstrip('.')}" in (ask(bot, own, question).answer or "")
+    assert prompts(bot) == []

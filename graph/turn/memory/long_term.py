@@ -23,7 +23,7 @@ from graph.tool import memory_tools, wish_tools
 from graph.tool.reach import MemoryReach, RecalledTurns
 from graph.turn.memory import past_turns
 from graph.turn.process.engine import TurnEngine
-from memory import MemoryView, Rooms
+from memory import MemoryView, ProfileLine, Rooms
 from memory.line import END, render_dated_line, split_memory_lines, statements_of
 from memory.reader import MemoryReading
 from memory.row import apart
@@ -109,7 +109,7 @@ def build_memory_parts(
     text = _of_session(found, number, language) if bare else found.text
     memory = render_prompt("memory_bare" if bare else "memory", language, memory=text) if text else ""
     entities = render_prompt("entities", language, entities=found.entity_text) if found.entities else ""
-    facts = _profile_that_fits(found, question, language, engine.now()) if bare else found.profile_text
+    facts = profile_text(find_fitting_facts(found, question, engine.now()), language) if bare else found.profile_text
     about = render_prompt("profile", language, profile=facts) if facts else ""
     cut = (PromptOmission(str(len(found.cut)), "memory_cut"),) if found.cut else ()
     cut_entities = (PromptOmission(str(len(found.cut_entities)), "entities_cut"),) if found.cut_entities else ()
@@ -123,13 +123,13 @@ def build_memory_parts(
     )
 
 
-def _profile_that_fits(found: MemoryView, question: str, language: Language, now: datetime) -> str:
-    """Returns the lines of the profile that fit the question, at most ``FITTING_FACTS``, as a prompt has them."""
+def find_fitting_facts(found: MemoryView, question: str, now: datetime) -> list[ProfileLine]:
+    """Returns the lines of the profile that fit the question, at most ``FITTING_FACTS``, in their order."""
     facts = (*found.profile, *found.cut_profile)
     if not facts or not question.strip():
-        return ""
+        return []
     fitting = find_fitting_lines(_choose_compared(found), question, now)
-    return profile_text([facts[at] for at in sorted(fitting[:FITTING_FACTS])], language)
+    return [facts[at] for at in sorted(fitting[:FITTING_FACTS])]
 
 
 def _choose_compared(found: MemoryView) -> list[SaidLine]:
