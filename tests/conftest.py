@@ -21,7 +21,7 @@ from platformdirs import user_cache_dir
 import settings
 from model.embedded import download
 from tests import browser as chromium
-from tests import memory_disk, once
+from tests import memory_disk, once, vectors
 from tests.guard import no_network
 from tests.schedule import Files, place
 
@@ -32,6 +32,7 @@ __all__ = ["no_network"]  # holds for every test
 
 memory_disk.use()
 once.use()
+vectors.use()
 # no test looks at a clock
 hypothesis.settings.register_profile("unhurried", parent=hypothesis.settings(), deadline=None)
 hypothesis.settings.load_profile("unhurried")
@@ -181,6 +182,12 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 10, 10)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Once in a run, by the process that no other started."""
+    if not hasattr(session.config, "workerinput"):
+        vectors.drop_oldest()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

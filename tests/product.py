@@ -18,6 +18,8 @@ from importlib import import_module
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
+from tests import vectors
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -120,6 +122,7 @@ def _load() -> None:
     named = [part.module for part in tree.body if isinstance(part, ast.ImportFrom) and part.module]
     for name in (*STARTED, *named, *FIRST_USED):
         import_module(name)
+    vectors.use()
 
 
 if "pytest" not in sys.modules:  # in the server, not in the process of the tests

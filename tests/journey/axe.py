@@ -8,7 +8,16 @@ from playwright.sync_api import Page, expect
 
 _STANDS = """() => document.querySelectorAll("[data-stale=true]").length === 0
   && document.getAnimations().every((one) => one.playState !== "running" || one.effect.getTiming().iterations > 9)"""
-_RUN = "axe.run(document, { resultTypes: ['violations'] }).then((results) => results.violations)"
+_RUN = """(some) => axe.run(document, { resultTypes: ["violations"], ...some })
+  .then((results) => results.violations)"""
+_COLOURS = ["color-contrast", "link-in-text-block"]
+"""The rules of axe's category «color» that it applies by itself. They are half of its work, and all that can differ
+between light and dark."""
+_SOME: dict[str, dict[str, Any]] = {
+    "all": {},
+    "colours": {"runOnly": _COLOURS},
+    "form": {"rules": {rule: {"enabled": False} for rule in _COLOURS}},
+}
 
 
 def still(page: Page) -> None:
@@ -26,8 +35,9 @@ def wait_until_calm(page: Page) -> None:
     expect(idle).to_have_count(1)
 
 
-def violations(page: Page, impacts: tuple[str, ...] = ("serious", "critical")) -> list[Any]:
-    """Returns what is wrong with a page that stands still, by rule: the places and what to do."""
+def violations(page: Page, impacts: tuple[str, ...] = ("serious", "critical"), rules: str = "all") -> list[Any]:
+    """Returns what is wrong with a page that stands still, by rule: the places and what to do. ``rules``: all of them,
+    those about ``colours``, or those about its ``form``, which are the others."""
     from axe_playwright_python.sync_playwright import Axe
 
     still(page)
@@ -35,6 +45,6 @@ def violations(page: Page, impacts: tuple[str, ...] = ("serious", "critical")) -
         page.evaluate(Axe().axe_script)
     return [
         (rule["id"], [(node["html"][:200], node["failureSummary"]) for node in rule["nodes"]])
-        for rule in page.evaluate(_RUN)
+        for rule in page.evaluate(_RUN, _SOME[rules])
         if rule["impact"] in impacts
     ]
