@@ -301,7 +301,7 @@ def test_what_a_strict_server_got_is_shown(tmp_path: Path, upstream: Upstream) -
         for name in ("a", "b"):  # the strict form is tried, then known
             named = {"metadata": {"gieok_session": name}}
             service.ask("Tell me something nice about the sea.", **named)
-            response = service.ask("What does my dog Bori eat every evening?", **named)
+            response = service.ask("Suggest other food for my dog Bori than rice every evening.", **named)
             prompt = rebuild_exact_prompt(service.agent, response.headers["x-gieok-session"], 2)
             assert prompt.proven
             sent = upstream.requests[-1].body["messages"]
