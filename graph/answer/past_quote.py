@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from graph.choice.router import RECALL_LEANING, load_router
 from graph.context.past import FoundPast, PastEntry
 from graph.tool.reach import RecalledTurns
 from memory.line import letters_of
@@ -16,9 +17,9 @@ from prompt import render_prompt
 from text import sentence
 from text.language import Language
 
-MOST, SHARE = 3, 0.2
+MOST, SHARE = 3, 0.1
 """The most turns that are quoted, and the least score of each as a share of the best one's: of 80 questions of the
-development set (``bench.past_question``) one quotation holds the answer to 51, two to 60, three to 69 (2.2 on
+development set (``bench.past_question``) one quotation holds the answer to 51, two to 60, three to 71 (2.5 on
 average), four to 77."""
 
 
@@ -40,15 +41,22 @@ def quote_past(found: FoundPast | None, facts: Sequence[str], language: Language
 
 def choose_quotes(entries: Sequence[PastEntry]) -> list[PastEntry]:
     """Returns the turns to quote, in the order of time, each with the sentences in which the user tells something.
-    ``entries``: the best first, which says how well the others fit also where the user only asks in it."""
-    told = [entry for each in entries if (entry := _drop_questions(each)).question]
-    best = [entry for entry in told if entry.score >= SHARE * entries[0].score][:MOST]
+    ``entries``: by rank; the first says how well the others fit, also where the user only asks in it."""
+    best = list[PastEntry]()
+    for entry in entries:
+        if len(best) == MOST:
+            break
+        if entry.score < SHARE * entries[0].score:
+            continue  # by rank a later one may have a higher score
+        told = " ".join(each for each in sentence.split_sentences(entry.question) if not _asks(each))
+        if told:
+            best.append(replace(entry, question=told))
     return sorted(best, key=lambda entry: (entry.at, entry.key.number))
 
 
-def _drop_questions(entry: PastEntry) -> PastEntry:
-    sentences = sentence.split_sentences(entry.question)
-    return replace(entry, question=" ".join(each for each in sentences if not sentence.is_question(each)))
+def _asks(text: str) -> bool:
+    """Returns whether a sentence asks, for something that was said also without a question mark («내 이름 뭐랬지»)."""
+    return sentence.is_question(text) or load_router().route(text).recall >= RECALL_LEANING
 
 
 def _render_quotes(quotes: Sequence[PastEntry], language: Language, cites: bool) -> list[str]:
