@@ -106,6 +106,7 @@ def list_calls(
         lambda: rows.set_begin_state(world.id, Changes()),
         lambda: rows.add(world.id, nodes[2], NewNode("a", ("b",), "b", "raw")),
         lambda: rows.add(world.id, None, NewNode("a", ("b",), "b", "raw")),
+        lambda: rows.begin_after(nodes[2], "a", 0.0),
         lambda: rows.stories(world.id),
         lambda: rows.begin(world.id),
         lambda: rows.learn(nodes[2], [Wording(1, 1, "a", "b")]),
@@ -189,6 +190,7 @@ def test_another_users_world_is_unknown_by_every_method(opened: Store, world: Wo
         ),
         *(
             "settle",
+            "begin_after",
             "settle_given",
             "correct_turn",
             "amend",
