@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from graph.choice.router import RECALL_LEANING, load_router
+from graph.choice.router import load_router
 from graph.context.past import FoundPast, PastEntry
 from graph.tool.reach import RecalledTurns
 from memory.line import letters_of
@@ -48,15 +48,10 @@ def choose_quotes(entries: Sequence[PastEntry]) -> list[PastEntry]:
             break
         if entry.score < SHARE * entries[0].score:
             continue  # by rank a later one may have a higher score
-        told = " ".join(each for each in sentence.split_sentences(entry.question) if not _asks(each))
-        if told:
+        told = " ".join(each for each in sentence.split_sentences(entry.question) if not sentence.is_question(each))
+        if told and load_router().route(entry.question).label != "recall":  # a question without a question mark
             best.append(replace(entry, question=told))
     return sorted(best, key=lambda entry: (entry.at, entry.key.number))
-
-
-def _asks(text: str) -> bool:
-    """Returns whether a sentence asks, for something that was said also without a question mark («내 이름 뭐랬지»)."""
-    return sentence.is_question(text) or load_router().route(text).recall >= RECALL_LEANING
 
 
 def _render_quotes(quotes: Sequence[PastEntry], language: Language, cites: bool) -> list[str]:

@@ -12,7 +12,7 @@ from graph.choice.arguments import build_label_calls
 from graph.choice.expression import Sum
 from graph.choice.feature import Label
 from graph.choice.question import read_time_question
-from graph.choice.router import RECALL_LEANING, Route, load_router
+from graph.choice.router import Route, load_router
 from graph.choice.wish import find_wish
 from graph.context.clock import Clock, read_local_time
 from graph.context.past import RECALL
@@ -27,8 +27,9 @@ RECENT = 3
 LEANING = 0.3
 """Least probability of a question about a time or a day where the user has just written dates (none of 608 other
 messages has it)."""
-DOCUMENTS_LEANING = 0.1
-"""Least probability of a question about the documents where a section is near enough to be quoted (decision 9)."""
+DOCUMENTS_LEANING, RECALL_LEANING = 0.1, 0.2
+"""Least probability of a question about the documents, and of one about what the user said, where something is near
+enough to be quoted (decision 9)."""
 
 
 def route_tool_calls(

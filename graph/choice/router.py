@@ -23,10 +23,6 @@ from model.embedding import built_in
 FILE = Path(__file__).with_name("router.npz")
 MARGIN = 0.5
 """Least lead in probability of a tool over any other label; chosen on the development set."""
-RECALL_LEANING = 0.2
-"""Least probability of a question about what the user said, where a turn can be quoted, and of such a turn not to be
-one itself (decision 7)."""
-
 _log = logging.getLogger(__name__)
 _LEANINGS = [LABELS.index(label) for label in ("time", "remember", "documents", "recall")]
 
