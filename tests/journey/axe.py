@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from playwright.sync_api import Page, expect
 
@@ -18,6 +18,15 @@ _SOME: dict[str, dict[str, Any]] = {
     "colours": {"runOnly": _COLOURS},
     "form": {"rules": {rule: {"enabled": False} for rule in _COLOURS}},
 }
+
+
+_COLOURS_CHANGED = """(scheme) => getComputedStyle(document.querySelector(".stApp")).colorScheme === scheme"""
+
+
+def set_scheme(page: Page, scheme: Literal["light", "dark"]) -> None:
+    """Has the page be light or dark, as the reader's system would, and waits until it is."""
+    page.emulate_media(color_scheme=scheme)
+    page.wait_for_function(_COLOURS_CHANGED, arg=scheme)
 
 
 def still(page: Page) -> None:
@@ -48,3 +57,11 @@ def violations(page: Page, impacts: tuple[str, ...] = ("serious", "critical"), r
         for rule in page.evaluate(_RUN, _SOME[rules])
         if rule["impact"] in impacts
     ]
+
+
+def violations_by_scheme(page: Page, impacts: tuple[str, ...] = ("serious", "critical")) -> list[Any]:
+    """Returns what is wrong with a page on light, and with its colours on dark; leaves it dark."""
+    set_scheme(page, "light")
+    found = violations(page, impacts)
+    set_scheme(page, "dark")
+    return found + violations(page, impacts, "colours")

@@ -30,8 +30,6 @@ POINTED = """(selector) => {
   new MutationObserver(look).observe(document.body, { subtree: true, attributes: true, attributeFilter: ["class"] });
 }"""
 """Notes that a place is marked, which ends by itself after three seconds."""
-COLOURS_CHANGED = """(scheme) => getComputedStyle(document.querySelector(".stApp")).colorScheme === scheme"""
-EVERY = ("minor", "moderate", "serious", "critical")
 
 
 @pytest.fixture(scope="module")
