@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from model.embedding import built_in
-from retrieval.past.rank import keep_fitting, rank_turns
+from retrieval.past.rank import keep_fitting, rank_turns, read_floor
 from retrieval.past.row import pack_turn
 from retrieval.past.turn_table import TurnTable
 from store.search.turn_index import IndexedTurn, PastTurn, TurnKey
@@ -33,7 +33,7 @@ def find_fitting_lines(lines: Sequence[SaidLine], query: str, now: datetime) -> 
     embedder = built_in()
     searched = table.choose_searched([""], "", APART * len(lines) + 1)
     found = rank_turns(table, searched, embedder.query(query), query, now, len(lines), embedder.name)
-    fitting = keep_fitting([each.score for each in found], query)
+    fitting = keep_fitting([each.score for each in found], read_floor(query))
     return [each.key.number // APART - 1 for each, fits in zip(found, fitting, strict=True) if fits]
 
 

@@ -76,10 +76,10 @@ def read_floor(query: str) -> float:
     return load_weights().floors["ko" if has_korean(query) else "en"]
 
 
-def keep_fitting(scores: Sequence[float], query: str) -> list[bool]:
-    """Returns which of the turns found for a message are shown unasked: none when the best score is below the floor."""
+def keep_fitting(scores: Sequence[float], floor: float) -> list[bool]:
+    """Returns which of the turns found for a message are shown: none when the best score is below the floor."""
     best = max(scores, default=0.0)
-    return [best >= read_floor(query) and score >= CUT * best for score in scores]
+    return [best >= floor and score >= CUT * best for score in scores]
 
 
 def rank_turns(

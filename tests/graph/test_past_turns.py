@@ -30,7 +30,7 @@ from model.call.stream import Stopped
 from model.call.token import estimate_tokens
 from model.embedding import built_in
 from model.profile import SMALL, STRONG, Profile
-from retrieval.past import build_rules_name, pack_turn
+from retrieval.past import build_rules_name, pack_turn, read_floor
 from settings import load_settings
 from store import Finished
 from store.database import schema
@@ -645,3 +645,16 @@ def test_what_foreign_text_was_found_makes_a_write_a_question(agent: OpenAgent) 
     done(say(bot, own, "What was the weather in Busan that I asked about?"))
     assert "1234" in str(prompts(bot)[0][-1]), "it was found"
     assert "code: 1234" not in remembered(bot, own)
+
+
+@table(
+    "question, share",
+    [
+        ("Where are we going on holiday this autumn?", past_turns.ASKED_SHARE),
+        ("나 집세 다달이 얼마 내지?", past_turns.ASKED_SHARE),
+        ("Suggest a quick dinner for tonight.", 1.0),
+        ("오늘 저녁 메뉴 추천해 줘", 1.0),
+    ],
+)
+def test_a_question_for_what_was_said_needs_less_to_be_shown_past_turns(question: str, share: float) -> None:
+    assert past_turns.choose_floor(question) == share * read_floor(question)

@@ -17,6 +17,8 @@ from datetime import datetime
 from functools import partial
 
 from errors import format_error_trace
+from graph.choice.routed import RECALL_LEANING
+from graph.choice.router import load_router
 from graph.context.past import (
     BARE,
     CITED,
@@ -64,6 +66,8 @@ ROOM = 1500
 """Tokens of a result of the tool, by ``model.call.token.estimate_tokens``."""
 LOOKED_AT = 60
 """The most turns that are considered for a result."""
+ASKED_SHARE = 0.25
+"""The share of the floor that is enough for a question about what the user said (decision 5)."""
 SIDE_TOKENS = 150
 """Tokens of a question or an answer in a result, or a quarter of all the room where that is less."""
 BATCH = 50
@@ -104,11 +108,19 @@ def find_past(
     except Exception as error:
         log.error("past turns could not be searched: %s", format_error_trace(error))
         return None
-    judged = [*zip(hits, keep_fitting([hit.score for hit in hits], question), strict=True)]
+    floor = choose_floor(question)
+    judged = [*zip(hits, keep_fitting([hit.score for hit in hits], floor), strict=True)]
     above, below = ([hit for hit, fits in judged if fits is wanted] for wanted in (True, False))
     entries = _make_entries(engine, session, above, question, _side_tokens(profile), _is_brief(profile))
     missed = (write_item(hit.turn.key, hit.turn.key.session_id == session.id, hit.score) for hit in below[:NEAR_MISSES])
-    return FoundPast(tuple(entries), tuple(missed), room, frame_of(profile, cites), read_floor(question))
+    return FoundPast(tuple(entries), tuple(missed), room, frame_of(profile, cites), floor)
+
+
+def choose_floor(question: str) -> float:
+    """Returns the least score of the best turn with which any is shown. Where the router leans to a question about what
+    the user said, a part of the usual floor is enough: that one is for messages that ask for nothing."""
+    share = ASKED_SHARE if load_router().route(question).recall >= RECALL_LEANING else 1.0
+    return share * read_floor(question)
 
 
 def frame_of(profile: Profile, cites: bool) -> Frame:

@@ -58,7 +58,7 @@ def asked(table: TurnTable, query: str) -> list[FoundTurn]:
 
 def shown(table: TurnTable, query: str) -> list[int]:
     found = asked(table, query)
-    fitting = keep_fitting([each.score for each in found], query)
+    fitting = keep_fitting([each.score for each in found], read_floor(query))
     return [each.key.number for each, fits in zip(found, fitting, strict=True) if fits]
 
 
@@ -114,9 +114,9 @@ def test_no_turns_find_nothing() -> None:
 def test_the_best_score_decides_whether_anything_is_shown_and_a_share_of_it_what() -> None:
     for query in ("rent?", "월세는?"):
         floor = read_floor(query)
-        assert keep_fitting([floor - 0.01, floor - 0.02], query) == [False, False]
-        assert keep_fitting([0.5, 1.0, CUT, 0.9 * CUT], query) == [True, True, True, False]
-        assert keep_fitting([], query) == []
+        assert keep_fitting([floor - 0.01, floor - 0.02], floor) == [False, False]
+        assert keep_fitting([0.5, 1.0, CUT, 0.9 * CUT], floor) == [True, True, True, False]
+        assert keep_fitting([], floor) == []
 
 
 def read_held_out(name: str, language: str) -> list[str]:
