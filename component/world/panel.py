@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 
 import streamlit as st
 
@@ -66,10 +65,9 @@ def _draw_standing(shown: WorldView, prefix: str) -> None:
         turn = shown.node.turn if shown.node is not None else 0
         told = words("world.past", turn=turn) if turn else words("world.past.begin")
         st.caption(f":material/history: {escape_markdown(told)}", width="stretch")
-        go = partial(look_at_newest, shown.view.session_id)
-        icon = ":material/last_page:"
-        if st.button(words("world.newest"), key=f"{prefix}world-newest", icon=icon, on_click=go) and prefix:
-            st.rerun()  # in the drawer only its content would be drawn again, with the story as it was read before
+        if st.button(words("world.newest"), key=f"{prefix}world-newest", icon=":material/last_page:"):
+            look_at_newest(shown.view.session_id)
+            st.rerun()  # a drawer that is drawn anew alone would leave the page below it as it was
 
 
 def _keep_world_fields(prefix: str) -> None:
