@@ -272,10 +272,13 @@ def worker() -> Iterator[Background]:
     background.close()
 
 
-def stoppable(seen: list[str], name: str) -> Callable[[threading.Event], None]:
+def stoppable(seen: list[str], name: str, first: float = 0.05) -> Callable[[threading.Event], None]:
+    """Work that ends by itself, its first run after ``first`` seconds."""
+
     def work(stop: threading.Event) -> None:
+        is_first = f"{name} began" not in seen
         seen.append(f"{name} began")
-        if not stop.wait(0.05):
+        if not stop.wait(first if is_first else 0.05):
             seen.append(f"{name} ended")
             return
         seen.append(f"{name} stopped")
@@ -286,7 +289,7 @@ def stoppable(seen: list[str], name: str) -> Callable[[threading.Event], None]:
 
 def test_stopped_work_is_taken_up_again_after_the_turn(worker: Background) -> None:
     seen: list[str] = []
-    worker.submit("a", stoppable(seen, "a"))
+    worker.submit("a", stoppable(seen, "a", first=60))
     until(lambda: seen)
     with worker.turn(lambda _: False):
         until(lambda: "a stopped" in seen)
@@ -381,7 +384,7 @@ def test_at_most_so_many_pieces_of_work_run_at_once(worker: Background, gate: th
 def test_stopped_work_of_every_lane_comes_back_before_what_waits_behind_it(worker: Background) -> None:
     seen: list[str] = []
     for lane in "ab":
-        worker.submit(lane, stoppable(seen, lane), lane)
+        worker.submit(lane, stoppable(seen, lane, first=60), lane)
     until(lambda: len(seen) == 2)
     with worker.turn(lambda _: False):
         for lane in "ab":
