@@ -16,8 +16,7 @@ from babel.units import format_unit
 from langchain_core.messages import AnyMessage, ToolMessage
 
 from graph.choice.question import has_unread
-from graph.context.past import RECALL
-from graph.tool.recall import QUOTED
+from graph.context.past import QUOTED, RECALL
 from prompt import render_prompt
 from retrieval.answer.file_part import REASON as GIVEN
 from retrieval.answer.tool import NAME as SEARCH

@@ -28,6 +28,8 @@ NEAR_MISSES = 20
 """The most turns of a kind that a report lists as left out."""
 RECALL = "recall"
 """The tool whose results hold past turns with marks, too."""
+QUOTED = "quoted"
+"""The field of that tool's artifact that says that its result is the answer: a quotation of past turns."""
 LEAST = 10
 """Tokens below which no turn fits."""
 

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
 from errors import ContextTooLong, SystemTextTooLong
-from graph.context.past import RECALL, UNCITED, FoundPast, choose_entries, list_left_out, render_entries
+from graph.context.past import QUOTED, RECALL, UNCITED, FoundPast, choose_entries, list_left_out, render_entries
 from graph.context.report import ContextReport, PartName, PromptOmission, ReportPart
 from graph.context.turns import (
     CHUNK,
@@ -539,7 +539,10 @@ def _reduce_turn_to_speech(turn: TurnMessages) -> TurnMessages:
 
 def reduce_messages_to_speech(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
     """Returns an earlier turn as a bare prompt has it: what the two said, without tool results; of a tool's result only
-    the facts that the answer lacks, in a line before the question."""
+    the facts that the answer lacks, in a line before the question. Nothing of a turn that code answered by quoting what
+    the user said: it stands elsewhere, and a small model would answer everything in that form."""
+    if any(isinstance(message, ToolMessage) and (message.artifact or {}).get(QUOTED) for message in messages):
+        return []
     said: list[AnyMessage] = [message for message in messages if not isinstance(message, ToolMessage)]
     answer = said[-1]
     if not is_answer(answer) or answer.response_metadata.get("model") == "":  # code worded the results themselves

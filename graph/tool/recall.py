@@ -8,7 +8,7 @@ from typing import Any
 from langchain_core.tools import BaseTool, tool
 from pydantic import BaseModel, Field
 
-from graph.context.past import RECALL
+from graph.context.past import QUOTED, RECALL
 from graph.tool.question.guard import FOREIGN
 from graph.tool.reach import MemoryReach
 from retrieval.answer.tool import QUOTABLE
@@ -16,8 +16,6 @@ from retrieval.answer.tool import QUOTABLE
 QUERY_CHARS = 300
 TURNS = "turns"
 """The field of the artifact with the turns of the result, in the order of their marks."""
-QUOTED = "quoted"
-"""The field of the artifact that says that the result is the answer: a quotation of these turns."""
 ABOUT = {"ko": "예전에 나눈 말을 날짜와 함께 그대로 찾기", "en": "search what was said before, word for word, by day"}
 
 

@@ -93,6 +93,16 @@ def test_a_message_that_asks_for_nothing_said_is_answered_by_the_model(small: Ag
     assert QUOTED["en"] not in (row.answer or "")
 
 
+def test_a_later_prompt_has_nothing_of_a_turn_that_was_quoted(small: Agent) -> None:
+    own = told(small, *TALKS["en"])
+    index(small, own)
+    ask(small, own, PUPPY["en"])
+    ask(small, own, "Tell me a joke about the sea.")
+    (sent,) = prompts(small)
+    text = "\n".join(str(message.text) for message in sent)
+    assert (PUPPY["en"] in text, "what I found" in text) == (False, False)
+
+
 def test_another_answer_is_the_models(small: Agent) -> None:
     own = told(small, *TALKS["en"])
     index(small, own)
