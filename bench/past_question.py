@@ -8,14 +8,13 @@ of all other kinds ask for nothing that the user said, so that a quotation is wr
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import statistics
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -23,6 +22,7 @@ from typing import Any
 from bench import models as bench_models
 from bench.everyday.spelling import folded
 from bench.public.dataset.dataset import Conversation
+from bench.public.dataset.read import read_lines
 from bench.public.stored import small_models, store_sessions
 from evaluation.scenario import RecordedTurn
 from graph.context.past import RECALL
@@ -41,7 +41,8 @@ KINDS = ("recall", "never_told", "advice", "knowledge", "follow", "tell", "task"
 
 @dataclass(frozen=True)
 class Ask:
-    """A message. ``has``: groups of spellings; a right answer has one of every group. None for all but ``recall``."""
+    """A message. ``has``: groups of spellings; a right answer has one of every group. Empty for all kinds but
+    ``recall``."""
 
     kind: str
     say: str
@@ -108,8 +109,8 @@ def run(args: argparse.Namespace) -> dict[str, object]:
 
 
 def load_chats(path: Path) -> list[Chat]:
-    """Returns the chats of a file of JSON lines."""
-    return [_make_chat(json.loads(line)) for line in path.read_text("utf-8").splitlines() if line.strip()]
+    """Returns the chats of a file of JSON lines. Raises ``BadDataset`` and ``BadTextFile``."""
+    return [_make_chat(row) for _, row in read_lines(path)]
 
 
 def _make_chat(row: dict[str, Any]) -> Chat:
@@ -139,8 +140,9 @@ def play_chat(chat: Chat, kinds: Sequence[str], models: ModelSet | None) -> Iter
                 other, other_seconds = answer, seconds
                 if quoted:  # another answer to the same question is the model's
                     other, other_seconds, _ = _ask(agent, Request(session, "again", number=number))
-                yield AskedMessage(**{**asdict(outcome), "model_answer": other, "model_right": is_right(ask, other),
-                                      "model_seconds": other_seconds})  # fmt: skip
+                yield replace(
+                    outcome, model_answer=other, model_right=is_right(ask, other), model_seconds=other_seconds
+                )
 
 
 def _ask(agent: Agent, request: Request) -> tuple[str, float, bool]:
@@ -161,10 +163,8 @@ def is_right(ask: Ask, answer: str) -> bool:
 
 def _holds_form(answer: str, form: str) -> bool:
     text = folded(form)
-    before, after = (
-        (r"(?<!\d)(?<!\d[.,:])" if text[0].isdigit() else ""),
-        (r"(?![.,:]?\d)" if text[-1].isdigit() else ""),
-    )
+    before = r"(?<!\d)(?<!\d[.,:])" if text[0].isdigit() else ""
+    after = r"(?![.,:]?\d)" if text[-1].isdigit() else ""
     return re.search(before + r"\s*".join(map(re.escape, text.split())) + after, folded(answer)) is not None
 
 

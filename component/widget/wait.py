@@ -23,35 +23,35 @@ def redraw_when(look: Callable[[], bool], beat: float | None) -> None:
     if beat is None:
         look()  # no fragment: one that is drawn again without a beat would go on with that of before
         return
-    draws_page, in_window = True, window.is_window_being_drawn()
+    _look_every_beat(look, window.redraw_open_window if window.is_window_being_drawn() else _redraw_page, beat)
 
-    @st.fragment(run_every=beat)
-    def part() -> None:
-        if not look() or draws_page:
-            return
-        if in_window:
-            window.redraw_open_window()
-        elif window.find_open_window() is None:
-            st.rerun()
 
-    try:
-        part()
-    finally:
-        draws_page = False
+def _redraw_page() -> None:
+    if window.find_open_window() is None:
+        st.rerun()
 
 
 def redraw_window_at_change(read: Callable[[], object], drawn: object, beat: float) -> None:
     """Draws the open window alone anew whenever ``read``, which is called every ``beat`` seconds, returns something
     else than before; ``drawn``: what it returned when the page run began. For what runs below the window."""
+
+    def redraw() -> None:
+        nonlocal drawn
+        drawn = read()
+        window.redraw_open_window()
+
+    _look_every_beat(lambda: read() != drawn, redraw, beat)
+
+
+def _look_every_beat(look: Callable[[], bool], redraw: Callable[[], None], beat: float) -> None:
+    """Calls ``look`` now and every ``beat`` seconds, and ``redraw`` when it returns True, unless the page itself is
+    being drawn."""
     draws_page = True
 
     @st.fragment(run_every=beat)
     def part() -> None:
-        nonlocal drawn
-        now = read()
-        if now != drawn and not draws_page:
-            drawn = now
-            window.redraw_open_window()
+        if look() and not draws_page:
+            redraw()
 
     try:
         part()

@@ -27,9 +27,8 @@ RECENT = 3
 LEANING = 0.3
 """Least probability of a question about a time or a day where the user has just written dates (none of 608 other
 messages has it)."""
-DOCUMENTS_LEANING, RECALL_LEANING = 0.1, 0.2
-"""Least probability of a question about the documents, and of one about what the user said, where something is near
-enough to be quoted (decision 9)."""
+DOCUMENTS_LEANING = 0.1
+"""Least probability of a question about the documents where a section is near enough to be quoted (decision 9)."""
 
 
 def route_tool_calls(
@@ -73,7 +72,7 @@ def _find_quotable_label(route: Route, question: str, tools: Sequence[BaseTool])
     doubtful: list[tuple[float, Label, str]] = []
     if route.documents >= DOCUMENTS_LEANING:
         doubtful.append((route.documents, "documents", SEARCH))
-    if route.recall >= RECALL_LEANING:
+    if route.leans_to_recall:
         doubtful.append((route.recall, "recall", RECALL))
     for _, label, name in sorted(doubtful, reverse=True):
         if any(_is_quotable(tool, question) for tool in tools if tool.name == name):

@@ -23,6 +23,10 @@ from model.embedding import built_in
 FILE = Path(__file__).with_name("router.npz")
 MARGIN = 0.5
 """Least lead in probability of a tool over any other label; chosen on the development set."""
+RECALL_LEANING = 0.2
+"""Least probability of a question about what the user said where something else speaks for it, too: past turns that can
+be quoted, or that come near (decision 9)."""
+
 _log = logging.getLogger(__name__)
 _LEANINGS = [LABELS.index(label) for label in ("time", "remember", "documents", "recall")]
 
@@ -39,6 +43,11 @@ class Route:
     wish: float = 0.0
     documents: float = 0.0
     recall: float = 0.0
+
+    @property
+    def leans_to_recall(self) -> bool:
+        """Whether the message may ask for something that the user said."""
+        return self.recall >= RECALL_LEANING
 
 
 @dataclass(frozen=True, slots=True)

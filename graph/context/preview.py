@@ -83,9 +83,8 @@ def build_changing_parts(
     engine: TurnEngine, session: Session, remembered: MemoryView | None, profile: Profile, question: str
 ) -> tuple[Changing, ...]:
     """Returns the parts of the next prompt that change from turn to turn."""
-    parts = long_term.build_memory_parts(
-        remembered, engine, session.language, session.turn_count + 1, profile, question
-    )
+    facts = long_term.choose_facts(remembered, profile, question, engine.now())
+    parts = long_term.build_memory_parts(remembered, engine, session.language, session.turn_count + 1, profile, facts)
     return parts if profile.prompt == "bare" else (*parts, *engine.changing(session, engine.now()))
 
 

@@ -36,7 +36,7 @@ from graph.turn.process.engine import TurnEngine, build_graph_config
 from graph.turn.request import Request
 from graph.turn.runtime import Inputs, Notes, TurnContext, restore_notes
 from graph.turn.session import repair
-from memory import MemoryView
+from memory import MemoryView, ProfileLine
 from memory.reader import MemoryReading
 from model.profile import Profile
 from store import Finished, Session, TurnRow
@@ -126,10 +126,11 @@ class RunningTurn:
         question = find_words(text or self.place.question)
         # what the turn may know: documents, memory, and what was said before
         search = documents.build_turn_search(engine, session, self.place, models, notes, session.language, self.channel)
-        long_term.keep_apart(engine, session.id)
+        long_term.keep_apart(engine, session)
         read_at = time.time()
         self.reading = reading = long_term.read_for_turn(engine, session, models)
         memory = reading.view if reading else MemoryView(away=True) if engine.memory is not None else None
+        facts = long_term.choose_facts(memory, models.profile, question, engine.now())
         found = self._find_past(question, models.profile)
         # what it may call: a tool of the client takes the place of one of ours with its name
         client_tools = request.tools if models.profile.tools == "native" else NO_TOOLS
@@ -145,7 +146,7 @@ class RunningTurn:
                 models.profile,
                 shown,
                 request.cites,
-                self._quote_past(found, memory, models.profile, question),
+                self._quote_past(found, facts, models.profile),
             ),
             *(search.tools if search else ()),
             *outside.list_outside_tools(
@@ -153,7 +154,7 @@ class RunningTurn:
             ),
         ]
         # what stands before the question
-        parts = long_term.build_memory_parts(memory, engine, session.language, number, models.profile, question)
+        parts = long_term.build_memory_parts(memory, engine, session.language, number, models.profile, facts)
         long_term.save_given_parts(engine, session.id, parts, read_at)
         clock = () if models.profile.prompt == "bare" else engine.changing(session, engine.now())
         inputs = Inputs(
@@ -197,7 +198,7 @@ class RunningTurn:
         return past_turns.find_past(self.engine, self.session, question, self.number, profile, cites, past)
 
     def _quote_past(
-        self, found: FoundPast | None, memory: MemoryView | None, profile: Profile, question: str
+        self, found: FoundPast | None, facts: Sequence[ProfileLine], profile: Profile
     ) -> RecalledTurns | None:
         """Returns the answer that quotes the past turns and the lines of the profile that fit; None where the model
         answers: a strong one, in a role of the conversation's own, about files and images, and where the user wants
@@ -206,9 +207,9 @@ class RunningTurn:
         with_more = self.place.with_files or self.place.with_images or bool(self.request.images)
         if profile.documents != "quoted" or has_role or with_more or self.request.kind == "again":
             return None
-        facts = long_term.find_fitting_facts(memory, question, self.engine.now()) if memory is not None else []
-        told = [line.describe(self.session.language) for line in facts]
-        return past_quote.quote_past(found, told, self.session.language, self.request.cites)
+        language = self.session.language
+        lines = [fact.describe(language) for fact in facts]
+        return past_quote.quote_past(found, lines, language, self.request.cites)
 
     def _read_known(self, chunk: Sequence[int]) -> str:
         rows = self.engine.store.turns_between(self.session.id, chunk[0], chunk[-1])

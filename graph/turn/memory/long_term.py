@@ -52,12 +52,12 @@ FITTING_FACTS, COMPARED_FACTS = 3, 40
 # --- before the answer --------------------------------------------------------------------------
 
 
-def keep_apart(engine: TurnEngine, session_id: str) -> None:
-    """Keeps a session apart where the engine's turns want that (``WorldEngine.apart``), before anything is read of the
-    user's memory; a failure fails the turn rather than share what must not be shared. The session stays so, also where
-    memory is off now and on later."""
-    if engine.apart:
-        apart.set_session_apart(MemoryRows(engine.store), engine.tenant, session_id, engine.user)
+def keep_apart(engine: TurnEngine, session: Session) -> None:
+    """Keeps a session apart where the engine's turns want that (``WorldEngine.apart``), and every story, before
+    anything is read of the user's memory; a failure fails the turn rather than share what must not be shared. The
+    session stays so, also where memory is off now and on later."""
+    if engine.apart or session.world:
+        apart.set_session_apart(MemoryRows(engine.store), engine.tenant, session.id, engine.user)
 
 
 def load_memory_view(engine: TurnEngine, session: Session, models: ModelSet) -> MemoryView | None:
@@ -91,14 +91,18 @@ def read_for_turn(engine: TurnEngine, session: Session, models: ModelSet) -> Mem
 
 
 def build_memory_parts(
-    found: MemoryView | None, engine: TurnEngine, language: Language, number: int, profile: Profile, question: str
+    found: MemoryView | None,
+    engine: TurnEngine,
+    language: Language,
+    number: int,
+    profile: Profile,
+    facts: Sequence[ProfileLine],
 ) -> tuple[Changing, ...]:
     """Returns profile, memory and entities as parts of the context of turn ``number``, each within its budget; none
-    where memory gives none.
+    where memory gives none. ``facts``: the lines of the profile (``choose_facts``).
 
     They seldom change, so they stay with the question that they were first given with (``Changing.lasting``). A bare
-    prompt also gets lines of turns that are summarised but not in the memory yet, and of the profile only lines that
-    fit the question: a small model takes every fact for a part of what it is asked.
+    prompt also gets lines of turns that are summarised but not in the memory yet.
     """
     limits = engine.prompting
     if found is None or limits.memory_tool_only:
@@ -109,8 +113,7 @@ def build_memory_parts(
     text = _of_session(found, number, language) if bare else found.text
     memory = render_prompt("memory_bare" if bare else "memory", language, memory=text) if text else ""
     entities = render_prompt("entities", language, entities=found.entity_text) if found.entities else ""
-    facts = profile_text(find_fitting_facts(found, question, engine.now()), language) if bare else found.profile_text
-    about = render_prompt("profile", language, profile=facts) if facts else ""
+    about = render_prompt("profile", language, profile=profile_text(facts, language)) if facts else ""
     cut = (PromptOmission(str(len(found.cut)), "memory_cut"),) if found.cut else ()
     cut_entities = (PromptOmission(str(len(found.cut_entities)), "entities_cut"),) if found.cut_entities else ()
     cut_profile = (
@@ -123,11 +126,17 @@ def build_memory_parts(
     )
 
 
-def find_fitting_facts(found: MemoryView, question: str, now: datetime) -> list[ProfileLine]:
-    """Returns the lines of the profile that fit the question, at most ``FITTING_FACTS``, in their order."""
+def choose_facts(found: MemoryView | None, profile: Profile, question: str, now: datetime) -> Sequence[ProfileLine]:
+    """Returns the lines of the user's profile for a prompt, in their order: all that have room; for a bare prompt those
+    that fit the question, at most ``FITTING_FACTS``, because a small model takes every fact for a part of what it is
+    asked."""
+    if found is None:
+        return ()
+    if profile.prompt != "bare":
+        return found.profile
     facts = (*found.profile, *found.cut_profile)
     if not facts or not question.strip():
-        return []
+        return ()
     fitting = find_fitting_lines(_choose_compared(found), question, now)
     return [facts[at] for at in sorted(fitting[:FITTING_FACTS])]
 

@@ -17,7 +17,6 @@ from datetime import datetime
 from functools import partial
 
 from errors import format_error_trace
-from graph.choice.routed import RECALL_LEANING
 from graph.choice.router import load_router
 from graph.context.past import (
     BARE,
@@ -119,7 +118,7 @@ def find_past(
 def choose_floor(question: str) -> float:
     """Returns the least score of the best turn with which any is shown. Where the router leans to a question about what
     the user said, a part of the usual floor is enough: that one is for messages that ask for nothing."""
-    share = ASKED_SHARE if load_router().route(question).recall >= RECALL_LEANING else 1.0
+    share = ASKED_SHARE if load_router().route(question).leans_to_recall else 1.0
     return share * read_floor(question)
 
 

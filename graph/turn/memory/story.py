@@ -18,8 +18,6 @@ from graph.summary import backlog
 from graph.turn.memory import long_term, past_turns
 from graph.turn.process.engine import TurnEngine
 from memory.reader import MemoryReading
-from memory.row import apart
-from memory.row.rows import MemoryRows
 from model.modelset import ModelSet
 from store import Session
 from store.session.opening import TurnPlace
@@ -40,7 +38,7 @@ class StoryMemory:
         """Reads the memory for a turn, and keeps it apart from what other conversations share."""
         if not session.remembers or engine.memory is None:
             return cls(engine, session, place)
-        apart.set_session_apart(MemoryRows(engine.store), engine.tenant, session.id, engine.user)
+        long_term.keep_apart(engine, session)
         return cls(engine, session, place, long_term.read_for_turn(engine, session, engine.models()))
 
     def recall(self, shown: Collection[int]) -> list[tuple[str, str]]:
@@ -74,10 +72,10 @@ class StoryMemory:
         return render_chunk_summaries(records[len(left) :], session.language, "bare" if is_bare else "messages")
 
     def _render_memory(self, models: ModelSet) -> str:
-        view, place = self.reading.view if self.reading else None, self.place
-        parts = long_term.build_memory_parts(
-            view, self.engine, self.session.language, place.number, models.profile, place.question
-        )
+        engine, place, profile = self.engine, self.place, models.profile
+        view = self.reading.view if self.reading else None
+        facts = long_term.choose_facts(view, profile, place.question, engine.now())
+        parts = long_term.build_memory_parts(view, engine, self.session.language, place.number, profile, facts)
         return "\n".join(part.text for part in parts if part.text)
 
     def _render_past_turns(self, models: ModelSet, shown: Collection[int]) -> str:
