@@ -52,12 +52,9 @@ def route_tool_calls(
     dates = [day for day in find_single_days(question, today) if day != today] if route.time >= LEANING else []
     earlier_dates = _find_written_dates(earlier, today) if route.time >= LEANING else []
     label: Label = "time" if dates or earlier_dates else route.label
-    if label in ("remember", "recall", "none"):  # the message's own words decide what is a wish, and what it names
+    if label in ("remember", "none"):  # the message's own words decide what is a wish, and what it names
         wish = find_wish(question, earlier, route.wish)
-        if wish is not None:
-            label, question = "remember", wish
-        elif label == "remember":
-            label = "none"
+        label, question = ("none", question) if wish is None else ("remember", wish)
     if label == "none":
         label = _find_quotable_label(route, question, tools)
     if label == "time" and Sum.read(question, None, now()).named is None:

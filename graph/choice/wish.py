@@ -59,7 +59,11 @@ _OWN_ACT = re.compile(r"(?:^|[\s,])(?:나|저|우리|저희)[는도](?=[\s,])|(?
 _KOREAN_REQUEST = re.compile(
     r"줘|주세|주시|줄래|줬으면|둬|두세|놔|놓아|부탁|(?:하|마|말)(?:세|십|셈|아)|말고|[가-힣]라[.!]*$|요망|바라|바람|바랍"
 )
-_ABOUT_MEMORY = re.compile(r"\b(?:do|did|does|have|has|are|were) you\b", re.IGNORECASE)
+_ABOUT_MEMORY = re.compile(
+    r"\b(?:(?:do|did|does|have|has|are|were)|(?:what|whatever|all|everything|anything)(?: that)?) (?:you|u)\b",
+    re.IGNORECASE,
+)
+"""A question for what is remembered, or a clause about it: «Tell me everything you remember about me»."""
 _SAME = re.compile(
     r"please|pls|plz|kindly|can|could|would|will|you|u|it|this|that|these|those|both|all|of|in|into|mind|your|down|a|an"
     r"|note|for|me|to|too|later|ok|okay|thanks|and|so|also|just|i|what|said|told|remember\w*|memori[sz]e|memory|don['’]?t"

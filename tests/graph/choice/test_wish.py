@@ -56,7 +56,16 @@ def test_a_wish_that_names_nothing_means_the_statement_before_it(
 
 @table(
     "question",
-    ["기억해?", "내 이름 기억해?", "너 기억하고 있어?", "저장했어?", "Do you remember my name?", "Did you note that?"],
+    [
+        "기억해?",
+        "내 이름 기억해?",
+        "너 기억하고 있어?",
+        "저장했어?",
+        "Do you remember my name?",
+        "Did you note that?",
+        "Tell me everything you remember about me",
+        "list what you remember of my trip",
+    ],
 )
 def test_a_question_about_memory_is_no_wish(question: str) -> None:
     assert not is_wish(question)
